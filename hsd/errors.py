@@ -1,0 +1,76 @@
+"""Exceptions and notices: every one has a ``kind`` (a stable word), one sentence, and the ids concerned.
+
+The sentence says what was expected, what was found and what to do.  The command line prints it, the app shows it,
+``report --json`` carries ``kind`` and ``message``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+class HsdError(Exception):
+    """Base of all errors raised on purpose by this library."""
+
+    default_kind = "error"
+
+    def __init__(self, message: str, kind: str | None = None, ids: Iterable[int] = ()):
+        super().__init__(message)
+        self.message = message
+        self.kind = kind or self.default_kind
+        self.ids = tuple(int(i) for i in ids)
+
+
+class InputError(HsdError):
+    """A file or an array from outside is not what it should be (kinds: empty, not_this_format, …)."""
+
+    default_kind = "bad_input"
+
+
+class TopologyError(HsdError):
+    """The complex does not have the topology that the operation needs (kinds: non_orientable, …)."""
+
+    default_kind = "topology"
+
+
+class MetricError(HsdError):
+    """Lengths, areas or stars are degenerate (kinds: zero_measure, star_not_positive, no_metric, …)."""
+
+    default_kind = "metric"
+
+
+class SolverError(HsdError):
+    """A solve or an eigenvalue computation did not deliver what it must (kinds: incomplete_spectrum, …)."""
+
+    default_kind = "solver"
+
+
+class UnknownNameError(HsdError):
+    """A name is not in a registry; the message lists the known ones."""
+
+    default_kind = "unknown_name"
+
+    def __init__(self, what: str, name: object, known: Iterable[object]):
+        names = ", ".join(str(k) for k in known)
+        super().__init__(f"Unknown {what} {name!r}; known: {names}.")
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Something a user should know about a mesh or a result, short of an error.
+
+    kind : stable word, e.g. ``"duplicate_faces"``; message : one sentence; ids : the elements concerned.
+    """
+
+    kind: str
+    message: str
+    ids: tuple[int, ...] = ()
+
+
+def check_choice(what: str, value: str, known: Iterable[str]) -> str:
+    """Return ``value`` when it is one of ``known``, else raise :class:`UnknownNameError`."""
+    known = tuple(known)
+    if value not in known:
+        raise UnknownNameError(what, value, known)
+    return value
