@@ -1,0 +1,34 @@
+"""Fixtures that all tests share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def shared_folder() -> Path | None:
+    """The folder with case files and real meshes, or None; under HSD_REQUIRE_SHARED=1 its absence is a failure."""
+    folder = Path(os.environ.get("HSD_SHARED", ROOT.parent / "shared"))
+    if (folder / "cases" / "files" / "shareable" / "manifest.json").is_file():
+        return folder
+    if os.environ.get("HSD_REQUIRE_SHARED") == "1":
+        raise RuntimeError(f"HSD_REQUIRE_SHARED=1, but no case files under {folder}")
+    return None
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    folder = shared_folder()
+    if folder is None:
+        pytest.skip("no folder of shared cases (set HSD_SHARED)")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _private_cache(tmp_path_factory, monkeypatch):
+    """Bases are cached in a folder of the test run, never in the user's."""
+    monkeypatch.setenv("HSD_CACHE", str(tmp_path_factory.getbasetemp() / "hsd-cache"))
