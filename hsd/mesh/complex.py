@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 import scipy.sparse as sp
@@ -145,6 +146,17 @@ class SimplicialComplex:
     def euler_characteristic(self) -> int:
         """χ = Σ (−1)^k N_k."""
         return int(sum((-1) ** k * n for k, n in enumerate(self.counts)))
+
+    def subsimplices(self, m: int, k: int) -> np.ndarray:
+        """Numbers of the k-faces of each m-simplex, (N_m, C(m+1, k+1)), columns as itertools.combinations."""
+        columns = []
+        for keep in combinations(range(m + 1), k + 1):
+            index, degree = np.arange(self.n(m)), m
+            for i in reversed([i for i in range(m + 1) if i not in keep]):
+                index = self._simplices[1][index, 1 - i] if degree == 1 else self._faces[degree][index, i]
+                degree -= 1
+            columns.append(index)
+        return np.stack(columns, axis=1)
 
     def n_cofaces(self, k: int) -> np.ndarray:
         """For each k-simplex the number of (k+1)-simplices that contain it, (N_k,)."""

@@ -22,15 +22,10 @@ def simplex_lengths2(mesh: Mesh, k: int) -> np.ndarray:
     """Squared lengths between all vertices of each k-simplex, (N_k, k+1, k+1), symmetric, zero diagonal."""
     s = mesh.complex.simplices(k)
     out = np.zeros((len(s), k + 1, k + 1))
-    if k == 1:
-        out[:, 0, 1] = out[:, 1, 0] = mesh.squared_lengths
-    elif k > 1:
-        # edge ij of a simplex is reached by omitting the other vertices one after another
-        for i, j in combinations(range(k + 1), 2):
-            index, degree = np.arange(len(s)), k
-            for m in reversed([m for m in range(k + 1) if m not in (i, j)]):
-                index, degree = mesh.complex.faces(degree)[index, m], degree - 1
-            out[:, i, j] = out[:, j, i] = mesh.squared_lengths[index]
+    if k >= 1:
+        edges = mesh.complex.subsimplices(k, 1)
+        for column, (i, j) in enumerate(combinations(range(k + 1), 2)):
+            out[:, i, j] = out[:, j, i] = mesh.squared_lengths[edges[:, column]]
     return out
 
 

@@ -1,0 +1,245 @@
+"""Sparse linear algebra used everywhere: factor-once solvers, inertia counts, complete low spectra.
+
+SuperLU (through scipy) with minimum-degree ordering of A + Aᵀ and diagonal pivots is the one direct solver.  Its traps
+(Fortran order, float64, 32-bit indices) are dealt with here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
+
+from hsd.errors import SolverError
+
+Progress = Callable[[str, float | None], None]
+"""Called with a stage in words and the fraction done (None: unknown)."""
+
+
+def silent(stage: str, fraction: float | None = None) -> None:
+    """The progress callback that does nothing."""
+
+
+class Factor:
+    """Factorisation of a square sparse matrix, reused for many right-hand sides.
+
+    symmetric : minimum degree on A + Aᵀ with diagonal pivots (definite or quasi-definite A); else column pivoting.
+    natural   : keep the given order (triangular matrices: no fill).
+    Raises SolverError (singular_matrix) when a pivot is exactly zero.
+    """
+
+    def __init__(self, matrix: sp.spmatrix, symmetric: bool = True, natural: bool = False):
+        matrix = sp.csc_matrix(matrix, dtype=np.float64)
+        if matrix.nnz < 2**31:
+            matrix.indices = matrix.indices.astype(np.int32, copy=False)
+            matrix.indptr = matrix.indptr.astype(np.int32, copy=False)
+        self.shape = matrix.shape
+        self._lu = None
+        if matrix.shape[0] == 0:
+            return
+        options = {"diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}} if symmetric else {}
+        order = "NATURAL" if natural else "MMD_AT_PLUS_A" if symmetric else "COLAMD"
+        try:
+            self._lu = splu(matrix, permc_spec=order, **options)
+        except RuntimeError as error:
+            raise SolverError(
+                f"A {matrix.shape[0]}×{matrix.shape[1]} matrix is singular and cannot be factored ({error}).",
+                "singular_matrix",
+            ) from error
+
+    def solve(self, rhs: np.ndarray, transpose: bool = False) -> np.ndarray:
+        """x with A x = rhs (Aᵀ x = rhs), rhs (n,) or (n, m)."""
+        rhs = np.asarray(rhs, dtype=np.float64)
+        if self._lu is None or rhs.size == 0:
+            return np.zeros_like(rhs)
+        return self._lu.solve(np.asfortranarray(rhs), trans="T" if transpose else "N")
+
+    def n_negative(self) -> int:
+        """Number of negative eigenvalues of a symmetric matrix, by Sylvester's law of inertia.
+
+        Valid because rows and columns were permuted alike (checked): the signs of the pivots are then those of the
+        eigenvalues.  Raises SolverError (inertia) when the pivoting left the diagonal.
+        """
+        if self._lu is None:
+            return 0
+        if not np.array_equal(self._lu.perm_r, self._lu.perm_c):
+            raise SolverError("The inertia count needs diagonal pivots, but a pivot was exchanged.", "inertia")
+        return int((self._lu.U.diagonal() < 0).sum())
+
+
+def diagonal_of(matrix: sp.spmatrix) -> np.ndarray | None:
+    """The diagonal of a matrix without off-diagonal entries, else None."""
+    coo = sp.coo_matrix(matrix)
+    return np.asarray(matrix.diagonal()) if np.array_equal(coo.row, coo.col) else None
+
+
+class MassSolver:
+    """⋆⁻¹ for a symmetric positive definite mass matrix; diagonal ones are divided, others factored on first use."""
+
+    def __init__(self, matrix: sp.spmatrix):
+        self._matrix = matrix
+        self.diagonal = diagonal_of(matrix)
+        self._factor: Factor | None = None
+
+    def solve(self, rhs: np.ndarray) -> np.ndarray:
+        if self.diagonal is not None:
+            return rhs / (self.diagonal if rhs.ndim == 1 else self.diagonal[:, None])
+        if self._factor is None:
+            self._factor = Factor(self._matrix)
+        return self._factor.solve(rhs)
+
+
+def orthonormalise(vectors: np.ndarray, mass: sp.spmatrix, rounds: int = 2) -> np.ndarray:
+    """Vectors with the same span and Vᵀ ⋆ V = I, by Cholesky of the Gram matrix, repeated.  (N, b) → (N, b)"""
+    for _ in range(rounds if vectors.shape[1] else 0):
+        gram = vectors.T @ (mass @ vectors)
+        scale = 1 / np.sqrt(np.diag(gram))
+        chol = np.linalg.cholesky(gram * np.outer(scale, scale))
+        vectors = scipy.linalg.solve_triangular(chol, (vectors * scale).T, lower=True).T
+    return vectors
+
+
+# ---- complete low spectra ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Pencil:
+    """What :func:`low_spectrum` needs to know of a symmetric semidefinite pencil K x = λ M x.
+
+    size         : number of unknowns
+    inverse      : y ↦ (K + s M)⁻¹ y for y = M x, restricted to the wanted subspace (kernel and the like removed)
+    shift        : s > 0
+    mass         : M as an operator on (size,) or (size, m) arrays, None for the identity
+    n_wanted     : dimension of the wanted subspace
+    count_below  : c ↦ number of wanted eigenvalues below c, from an inertia count
+    start        : deterministic start vector (size,), inside the wanted subspace
+    dense        : () ↦ (eigenvalues, vectors) of the whole wanted subspace, for small problems
+    """
+
+    size: int
+    inverse: Callable[[np.ndarray], np.ndarray]
+    shift: float
+    mass: sp.spmatrix | None
+    n_wanted: int
+    count_below: Callable[[float], int]
+    start: Callable[[int], np.ndarray]
+    dense: Callable[[], tuple[np.ndarray, np.ndarray]]
+
+
+DENSE_SIZE = 400
+CUT_GAP = 1e-6
+
+
+def low_spectrum(
+    pencil: Pencil, n: int, progress: Progress = silent, tol: float = 0.0
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """The n lowest wanted eigenpairs of a pencil, proven complete.
+
+    Shift-invert Lanczos (ARPACK) for n and some guard pairs, then an inertia count at a cut in a gap above the n-th;
+    copies of repeated eigenvalues that ARPACK has dropped are found by runs deflated by all that is known.
+    Returns values (n,) ascending, M-orthonormal vectors (size, n), and the next eigenvalue (inf: there is none).
+    Raises SolverError (incomplete_spectrum, no_convergence).
+    Source: Lehoucq, Sorensen, Yang, ARPACK Users' Guide, 1998; Parlett, The Symmetric Eigenvalue Problem, 1998, ch. 3.
+    """
+    n = min(n, pencil.n_wanted)
+    if n <= 0:
+        return np.zeros(0), np.zeros((pencil.size, 0)), np.inf
+    guard = max(4, n // 8)
+    if pencil.size <= DENSE_SIZE or 3 * (n + guard) > pencil.n_wanted:
+        values, vectors = pencil.dense()
+        following = float(values[n]) if len(values) > n else np.inf
+        return values[:n], vectors[:, :n], following
+    values, vectors = np.zeros(0), np.zeros((pencil.size, 0))
+    ask, seed = n + guard, 0
+    for _ in range(12):
+        found, new = _deflated_arpack(pencil, vectors, ask, seed, tol)
+        seed += 1
+        values = np.concatenate([values, found])
+        vectors = np.concatenate([vectors, new], axis=1)
+        order = np.argsort(values, kind="stable")
+        values, vectors = values[order], vectors[:, order]
+        progress("checking completeness", None)
+        gaps = (values[n:] - values[n - 1 : -1]) / values[n:]
+        best = n + int(np.argmax(gaps))
+        if gaps[best - n] < CUT_GAP:  # the guard pairs end inside one block: look further up
+            ask = max(8, n // 4)
+            continue
+        cut = 0.5 * (values[best - 1] + values[best])
+        missing = pencil.count_below(cut) - best
+        if missing == 0:
+            return values[:n], vectors[:, :n], float(values[n])
+        if missing < 0:
+            raise SolverError(
+                f"{best} eigenpairs lie below {cut:.6g} but the inertia count gives {best + missing}; "
+                "the pencil is too badly scaled for a reliable spectrum.",
+                "incomplete_spectrum",
+            )
+        progress(f"{missing} copies of repeated eigenvalues still missing", None)
+        ask = missing + 2
+    raise SolverError(f"The {n} lowest eigenpairs could not be proven complete in 12 rounds.", "incomplete_spectrum")
+
+
+def _deflated_arpack(
+    pencil: Pencil, known: np.ndarray, ask: int, seed: int, tol: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """``ask`` lowest eigenpairs orthogonal to the known ones."""
+    m_known = known if pencil.mass is None else pencil.mass @ known
+    ask = min(ask, pencil.n_wanted - known.shape[1], pencil.size - 2)
+    if ask <= 0:
+        return np.zeros(0), np.zeros((pencil.size, 0))
+
+    def deflate(x: np.ndarray) -> np.ndarray:
+        return x - known @ (m_known.T @ x) if known.shape[1] else x
+
+    def standard(x: np.ndarray) -> np.ndarray:
+        return deflate(pencil.inverse(deflate(x)))
+
+    v0 = deflate(pencil.start(seed))
+    shape = (pencil.size, pencil.size)
+    ncv = min(pencil.size - 1, max(2 * ask + 1, 20))
+    try:
+        if pencil.mass is None:
+            op = LinearOperator(shape, matvec=standard, dtype=np.float64)
+            theta, vectors = eigsh(op, k=ask, which="LA", v0=v0, ncv=ncv, tol=tol, maxiter=200)
+        else:
+            # shift-invert mode: eigsh hands y = M x; (I − Q Qᵀ M) acts as y − M Q (Qᵀ y) before the solve
+            mass = LinearOperator(shape, matvec=lambda x: pencil.mass @ x, dtype=np.float64)
+            inverse = LinearOperator(
+                shape, matvec=lambda mx: deflate(pencil.inverse(mx - m_known @ (known.T @ mx))), dtype=np.float64
+            )
+            shifted, vectors = eigsh(
+                mass, k=ask, M=mass, sigma=0.0, OPinv=inverse, which="LM", v0=v0, ncv=ncv, tol=tol, maxiter=200
+            )
+            theta = 1.0 / shifted
+    except ArpackNoConvergence as error:
+        raise SolverError(
+            f"The eigen-solver found {len(error.eigenvalues)} of {ask} pairs and then stalled; "
+            "ask for fewer modes or mend very thin cells.",
+            "no_convergence",
+        ) from error
+    values = 1.0 / theta - pencil.shift
+    order = np.argsort(values, kind="stable")
+    return values[order], vectors[:, order]
+
+
+def canonical_signs(vectors: np.ndarray) -> np.ndarray:
+    """Columns multiplied by ±1: among entries within 1e-6 of the largest magnitude the one of smallest index is > 0."""
+    if vectors.size == 0:
+        return vectors
+    size = np.abs(vectors)
+    lead = np.argmax(size >= (1 - 1e-6) * size.max(axis=0), axis=0)
+    sign = np.sign(vectors[lead, np.arange(vectors.shape[1])])
+    return vectors * np.where(sign == 0, 1.0, sign)
+
+
+def blocks(values: np.ndarray, gap: float) -> list[slice]:
+    """Runs of ascending values whose neighbours differ by less than gap relative to the larger one."""
+    if len(values) == 0:
+        return []
+    cuts = np.flatnonzero(np.diff(values) > gap * np.abs(values[1:])) + 1
+    edges = [0, *cuts.tolist(), len(values)]
+    return [slice(a, b) for a, b in zip(edges[:-1], edges[1:])]
