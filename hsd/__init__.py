@@ -1,0 +1,46 @@
+"""Hodge explorer: topology, Hodge decomposition and Hodge spectral bases of meshes.
+
+The public names below are loaded at first use, so that ``import hsd`` costs nothing:
+
+>>> import hsd
+>>> mesh = hsd.gallery("torus", 500)
+>>> hsd.report(mesh)["betti_Q"]
+[1, 2, 1]
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+__version__ = "0.1.0"
+
+_HOME_OF = {
+    "HsdError": "hsd.errors",
+    "Notice": "hsd.errors",
+    "SimplicialComplex": "hsd.mesh.complex",
+    "Mesh": "hsd.mesh.mesh",
+    "load_mesh": "hsd.mesh.io",
+    "save_mesh": "hsd.mesh.io",
+    "gallery": "hsd.mesh.primitives",
+    "DEC": "hsd.dec",
+    "betti_numbers": "hsd.hodge.homology",
+    "harmonic_basis": "hsd.hodge.harmonic",
+    "HodgeBasis": "hsd.hodge.spectrum",
+    "lowest_modes": "hsd.hodge.spectrum",
+    "decompose": "hsd.hodge.decomposition",
+    "report": "hsd.hodge.report",
+}
+
+__all__ = ["__version__", *sorted(_HOME_OF)]
+
+
+def __getattr__(name: str):
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'hsd' has no attribute {name!r}")
+    value = getattr(import_module(_HOME_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME_OF})

@@ -1,0 +1,5 @@
+"""``python -m hsd``."""
+
+from hsd.cli import main
+
+raise SystemExit(main())

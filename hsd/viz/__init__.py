@@ -1,0 +1,1 @@
+"""Arrays to figures: plotly and scenes for the viewer.  Nothing here knows the app."""
