@@ -137,11 +137,12 @@ CUT_GAP = 1e-6
 def low_spectrum(
     pencil: Pencil, n: int, progress: Progress = silent, tol: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """The n lowest wanted eigenpairs of a pencil, proven complete.
+    """At least n lowest wanted eigenpairs of a pencil (fewer only where fewer exist), proven complete.
 
     Shift-invert Lanczos (ARPACK) for n and some guard pairs, then an inertia count at a cut in a gap above the n-th;
     copies of repeated eigenvalues that ARPACK has dropped are found by runs deflated by all that is known.
-    Returns values (n,) ascending, M-orthonormal vectors (size, n), and the next eigenvalue (inf: there is none).
+    Returns all pairs below the cut, values (m,) ascending, m ≥ n, M-orthonormal vectors (size, m), and the next
+    eigenvalue (inf: there is none).
     Raises SolverError (incomplete_spectrum, no_convergence).
     Source: Lehoucq, Sorensen, Yang, ARPACK Users' Guide, 1998; Parlett, The Symmetric Eigenvalue Problem, 1998, ch. 3.
     """
@@ -151,8 +152,8 @@ def low_spectrum(
     guard = max(4, n // 8)
     if pencil.size <= DENSE_SIZE or 3 * (n + guard) > pencil.n_wanted:
         values, vectors = pencil.dense()
-        following = float(values[n]) if len(values) > n else np.inf
-        return values[:n], vectors[:, :n], following
+        best = n + int(np.argmax(np.diff(values[n - 1 : n + guard + 1]) / values[n : n + guard + 1])) if n < len(values) else n
+        return values[:best], vectors[:, :best], float(values[best]) if best < len(values) else np.inf
     values, vectors = np.zeros(0), np.zeros((pencil.size, 0))
     ask, seed = n + guard, 0
     for _ in range(12):
@@ -171,7 +172,7 @@ def low_spectrum(
         cut = 0.5 * (values[best - 1] + values[best])
         missing = pencil.count_below(cut) - best
         if missing == 0:
-            return values[:n], vectors[:, :n], float(values[n])
+            return values[:best], vectors[:, :best], float(values[best])
         if missing < 0:
             raise SolverError(
                 f"{best} eigenpairs lie below {cut:.6g} but the inertia count gives {best + missing}; "

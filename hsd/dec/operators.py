@@ -57,7 +57,7 @@ class DEC:
         self.kind = check_choice("star", star, STARS)
         self.bc = check_choice("boundary condition", bc, BOUNDARY_CONDITIONS)
         self.consistent_mass = consistent_mass
-        for name in ("free", "d", "star", "star_solver", "upper_stiffness", "lower_stiffness"):
+        for name in ("free", "d", "boundary", "star", "star_solver", "weak_codifferential", "upper_stiffness"):
             setattr(self, name, cache(getattr(self, name)))
 
     @property
@@ -125,12 +125,16 @@ class DEC:
         """⋆_k⁻¹, factored once."""
         return MassSolver(self.star(k))
 
+    def weak_codifferential(self, k: int) -> sp.csr_matrix:
+        """B_k ⋆_k = ⋆_{k−1} δ_k, (n_{k−1}, n_k) CSR: the codifferential before ⋆_{k−1} is inverted."""
+        return (self.boundary(k) @ self.star(k)).tocsr()
+
     def codifferential(self, k: int) -> CochainOperator:
         """δ_k = ⋆_{k−1}⁻¹ B_k ⋆_k : Ω^k → Ω^{k−1}, the ⋆-adjoint of d_{k−1}."""
         shape = (self.n(k - 1), self.n(k))
         if not 1 <= k <= self.dim:
             return CochainOperator(shape, lambda x: np.zeros((shape[0], *x.shape[1:])), sp.csr_matrix(shape))
-        weak = (self.boundary(k) @ self.star(k)).tocsr()
+        weak = self.weak_codifferential(k)
         solver = self.star_solver(k - 1)
         sparse = None if solver.diagonal is None else (sp.diags(1 / solver.diagonal) @ weak).tocsr()
         return CochainOperator(shape, lambda x: solver.solve(weak @ x), sparse)
@@ -149,7 +153,7 @@ class DEC:
         n = self.n(k)
         if not 1 <= k <= self.dim:
             return CochainOperator((n, n), np.zeros_like, sp.csr_matrix((n, n)))
-        weak = (self.boundary(k) @ self.star(k)).tocsr()
+        weak = self.weak_codifferential(k)
         solver = self.star_solver(k - 1)
         sparse = None if solver.diagonal is None else (weak.T @ sp.diags(1 / solver.diagonal) @ weak).tocsr()
         return CochainOperator((n, n), lambda x: weak.T @ solver.solve(weak @ x), sparse)

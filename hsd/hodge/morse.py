@@ -67,6 +67,10 @@ class MorseMatching:
     def _triangles(self) -> dict[int, Factor]:
         return {}
 
+    @cached_property
+    def _inverses(self) -> dict[int, np.ndarray]:
+        return {}
+
     def _triangle(self, k: int) -> Factor:
         """Factor of T_k = B_k[low, high], triangular in the stored order."""
         if k not in self._triangles:
@@ -75,18 +79,32 @@ class MorseMatching:
             self._triangles[k] = Factor(block, natural=True)
         return self._triangles[k]
 
+    def _pseudo_inverse(self, k: int) -> np.ndarray:
+        """Pseudo-inverse of the critical d_k, (critical k-cells, critical (k+1)-cells); zero on perfect matchings."""
+        if k not in self._inverses:
+            self._inverses[k] = np.linalg.pinv(self.critical_derivative(k).astype(float))
+        return self._inverses[k]
+
     def primitive(self, k: int, f: np.ndarray) -> np.ndarray:
-        """A k-cochain u with d u = f for an exact (k+1)-cochain f, (n_k, …); u is zero off the paired k-cells."""
-        pairs = self.pairs(k + 1)
+        """A k-cochain u with d u = f for an exact (k+1)-cochain f, (n_k, …); u is zero on k-cells paired downwards."""
+        pairs, critical = self.pairs(k + 1), self.critical[k]
         u = np.zeros((self.counts[k], *f.shape[1:]))
         u[pairs.low] = self._triangle(k + 1).solve(f[pairs.high], transpose=True)
+        if len(critical) and k < self.dim and len(self.critical[k + 1]):
+            d = self.boundaries[k].T.tocsr()
+            u[critical] = self._pseudo_inverse(k) @ (f - d @ u)[self.critical[k + 1]]
+            u[pairs.low] += self._triangle(k + 1).solve((f - d @ u)[pairs.high], transpose=True)
         return u
 
     def chain_filling(self, k: int, z: np.ndarray) -> np.ndarray:
-        """A (k+1)-chain y with ∂y = z for a k-boundary z, (n_{k+1}, …); y is zero off the paired (k+1)-cells."""
-        pairs = self.pairs(k + 1)
+        """A (k+1)-chain y with ∂y = z for a k-boundary z, (n_{k+1}, …); y is zero on cells paired upwards."""
+        pairs, critical = self.pairs(k + 1), self.critical[k + 1]
         y = np.zeros((self.counts[k + 1], *z.shape[1:]))
         y[pairs.high] = self._triangle(k + 1).solve(z[pairs.low])
+        if len(critical) and len(self.critical[k]):
+            b = self.boundaries[k]
+            y[critical] = self._pseudo_inverse(k).T @ (z - b @ y)[self.critical[k]]
+            y[pairs.high] += self._triangle(k + 1).solve((z - b @ y)[pairs.low])
         return y
 
     def flow_up(self, k: int, critical_values: np.ndarray) -> np.ndarray:
