@@ -33,7 +33,7 @@ EXTRA = {
 # Exceptions, file by file (a prefix of the path): what a file wraps for everybody else.
 EXCEPTIONS = {
     "hsd/mesh/io": {"pyvista", "vtk", "vtkmodules", "meshio"},  # file formats
-    "hsd/mesh/from_points": {"potpourri3d"},  # local triangulations of point clouds
+    "hsd/mesh/point_laplacian": {"potpourri3d"},  # local triangulations of point clouds
     "hsd/hodge/cache": {"filelock"},  # two processes share the disk cache
     "hsd/data/domain.py": {"torch"},
     "hsd/data/batch.py": {"torch"},

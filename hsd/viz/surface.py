@@ -34,10 +34,11 @@ def surface_figure(
         cmax=top,
         colorbar={"title": {"text": label, "side": "right"}, "thickness": 14, "len": 0.7},
         flatshading=False,
-        lighting={"ambient": 0.6, "diffuse": 0.6, "specular": 0.1},
+        lighting={"ambient": 0.75, "diffuse": 0.4, "specular": 0.05},
         hovertemplate="%{intensity:.4g}<extra></extra>",
     )
     hidden = {"visible": False}
+    camera = {"eye": {"x": 1.6, "y": 1.6, "z": 1.2}}
     return go.Figure(
         surface,
         layout={
@@ -45,7 +46,7 @@ def surface_figure(
             "margin": {"l": 0, "r": 0, "t": 0, "b": 0},
             "paper_bgcolor": "white",
             "font": {"color": "#222222"},
-            "scene": {"aspectmode": "data", "xaxis": hidden, "yaxis": hidden, "zaxis": hidden},
+            "scene": {"aspectmode": "data", "xaxis": hidden, "yaxis": hidden, "zaxis": hidden, "camera": camera},
             "uirevision": "camera",
         },
     )
