@@ -152,7 +152,11 @@ def low_spectrum(
     guard = max(4, n // 8)
     if pencil.size <= DENSE_SIZE or 3 * (n + guard) > pencil.n_wanted:
         values, vectors = pencil.dense()
-        best = n + int(np.argmax(np.diff(values[n - 1 : n + guard + 1]) / values[n : n + guard + 1])) if n < len(values) else n
+        best = (
+            n + int(np.argmax(np.diff(values[n - 1 : n + guard + 1]) / values[n : n + guard + 1]))
+            if n < len(values)
+            else n
+        )
         return values[:best], vectors[:, :best], float(values[best]) if best < len(values) else np.inf
     values, vectors = np.zeros(0), np.zeros((pencil.size, 0))
     ask, seed = n + guard, 0

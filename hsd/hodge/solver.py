@@ -100,6 +100,10 @@ class HodgeSolver:
         x = self._solve_pinned(rhs)
         return x - self.project_harmonic(0, x)
 
+    def project_gradient(self, u: np.ndarray) -> np.ndarray:
+        """φ (up to constants) with dφ the ⋆-orthogonal projection of a 1-form on gradients, one solve.  (n_0, …)"""
+        return self._solve_pinned(self.dec.weak_codifferential(1) @ u)
+
     @cached_property
     def curl_factor(self) -> tuple[float, Factor]:
         """s and the factorisation of d₁ᵀ⋆₂d₁ + s⋆₁ (three-dimensional meshes)."""
@@ -152,7 +156,7 @@ class HodgeSolver:
         u = self.homology.morse.primitive(k, f)
         for _ in range(2):
             if k == 1:
-                u = u - dec.d(0) @ self._solve_pinned(dec.weak_codifferential(1) @ u)
+                u = u - dec.d(0) @ self.project_gradient(u)
             else:
                 u = u - dec.d(k - 1) @ self._curl_iteration(u)
             u = u - self.project_harmonic(k, u)

@@ -61,7 +61,8 @@ class Mesh:
             lengths2 = np.array(self.lengths2, dtype=np.float64)
             if lengths2.shape != (self.complex.n(1),) or not np.isfinite(lengths2).all() or (lengths2 < 0).any():
                 raise InputError(
-                    f"Squared edge lengths must be {self.complex.n(1)} finite non-negative numbers, one an edge.", "shape"
+                    f"Squared edge lengths must be {self.complex.n(1)} finite non-negative numbers, one an edge.",
+                    "shape",
                 )
             lengths2.flags.writeable = False
             object.__setattr__(self, "lengths2", lengths2)
@@ -115,7 +116,9 @@ class Mesh:
     def points3(self) -> np.ndarray:
         """Positions padded with zeros (or cut, for D > 3, to the three widest principal axes) to (n_vertices, 3)."""
         if self.points is None:
-            raise MetricError(f"{self.name} has no positions, so it cannot be drawn or lifted to a grid.", "no_positions")
+            raise MetricError(
+                f"{self.name} has no positions, so it cannot be drawn or lifted to a grid.", "no_positions"
+            )
         n, d = self.points.shape
         if d == 3:
             return self.points
