@@ -113,7 +113,7 @@ class HodgeSolver:
     # ---- potentials --------------------------------------------------------------------------------------------
 
     def exact_potential(self, k: int, omega: np.ndarray) -> np.ndarray:
-        """α ∈ Ω^{k−1} with dα the ⋆-orthogonal projection of ω on exact forms, δα = 0 and α ⟂ harmonic.  (n_{k−1}, …)"""
+        """α ∈ Ω^{k−1}, (n_{k−1}, …), with dα the ⋆-orthogonal projection of ω on exact forms, δα = 0, α ⟂ harmonic."""
         dec = self.dec
         if k == 0:
             return np.zeros((0, *omega.shape[1:]))
