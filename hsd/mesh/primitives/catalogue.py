@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hsd.mesh.mesh import Mesh
-from hsd.mesh.primitives import flat, planar, surfaces, volumes, voxels
+from hsd.mesh.primitives import flat, handles, planar, surfaces, volumes, voxels
 
 Betti = tuple[int, ...]
 
@@ -75,7 +75,7 @@ GALLERY: dict[str, GalleryEntry] = {
         options=("radius",),
     ),
     "ellipsoid": _entry(
-        surfaces.ellipsoid,
+        handles.ellipsoid,
         "Ellipsoid with axes 3 : 2 : 1.5.",
         (1, 0, 1),
         min_angle=20.0,
@@ -106,6 +106,19 @@ GALLERY: dict[str, GalleryEntry] = {
         measure=1.0,
         min_angle=20.0,
         options=("seed", "jitter", "lattice"),
+    ),
+    "double_torus": _entry(
+        handles.double_torus,
+        "Double torus: genus 2, four independent loops.",
+        (1, 4, 1),
+        min_angle=25.0,
+    ),
+    "genus5_plate": _entry(
+        handles.genus5_plate,
+        "Plate with five holes: genus 5, ten independent loops.",
+        (1, 10, 1),
+        min_angle=25.0,
+        smallest=16,
     ),
     "annulus": _entry(
         surfaces.annulus,

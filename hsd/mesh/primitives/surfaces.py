@@ -21,12 +21,6 @@ def sphere(n_vertices: int = 3000, radius: float = 1.0) -> Mesh:
     return Mesh.from_cells(radius * points, faces, name="sphere")
 
 
-def ellipsoid(n_vertices: int = 3000, axes: tuple[float, float, float] = (1.5, 1.0, 0.75)) -> Mesh:
-    """Ellipsoid with the given semi-axes (3 : 2 : 1.5)."""
-    points, faces = icosphere(sphere_frequency(n_vertices))
-    return Mesh.from_cells(points * axes, faces, name="ellipsoid")
-
-
 def torus_grid(n: int, rows: int) -> np.ndarray:
     """Triangles of the staggered n × rows torus; vertex (i, j) is number i·rows + j; rows even."""
     i, j = staggered(n, rows)
