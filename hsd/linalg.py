@@ -7,12 +7,16 @@ SuperLU (through scipy) with minimum-degree ordering of A + Aᵀ and diagonal pi
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
+from threadpoolctl import ThreadpoolController
 
 from hsd.errors import SolverError
 
@@ -22,6 +26,17 @@ Progress = Callable[[str, float | None], None]
 
 def silent(stage: str, fraction: float | None = None) -> None:
     """The progress callback that does nothing."""
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def one_blas_thread() -> AbstractContextManager:
+    """Context in which BLAS uses one thread: Lanczos makes many small products, for which waking threads costs more
+    than it gains (tenfold when another program shares the cores)."""
+    return _blas().limit(limits=1, user_api="blas")
 
 
 class Factor:
@@ -152,12 +167,22 @@ def low_spectrum(
     guard = max(4, n // 8)
     if pencil.size <= DENSE_SIZE or 3 * (n + guard) > pencil.n_wanted:
         values, vectors = pencil.dense()
-        best = (
-            n + int(np.argmax(np.diff(values[n - 1 : n + guard + 1]) / values[n : n + guard + 1]))
-            if n < len(values)
-            else n
-        )
+        best = _cut(values[: n + guard + 1], n)[0] if n < len(values) else n
         return values[:best], vectors[:, :best], float(values[best]) if best < len(values) else np.inf
+    with one_blas_thread():
+        return _iterative_spectrum(pencil, n, guard, progress, tol)
+
+
+def _cut(values: np.ndarray, n: int) -> tuple[int, float]:
+    """The highest place ≥ n for a cut between ascending values whose relative gap is comparable to the widest one."""
+    gaps = (values[n:] - values[n - 1 : -1]) / values[n:]
+    wide = np.flatnonzero(gaps >= 0.3 * gaps.max())
+    return n + int(wide[-1]), float(gaps[wide[-1]])
+
+
+def _iterative_spectrum(
+    pencil: Pencil, n: int, guard: int, progress: Progress, tol: float
+) -> tuple[np.ndarray, np.ndarray, float]:
     values, vectors = np.zeros(0), np.zeros((pencil.size, 0))
     ask, seed = n + guard, 0
     for _ in range(12):
@@ -168,9 +193,8 @@ def low_spectrum(
         order = np.argsort(values, kind="stable")
         values, vectors = values[order], vectors[:, order]
         progress("checking completeness", None)
-        gaps = (values[n:] - values[n - 1 : -1]) / values[n:]
-        best = n + int(np.argmax(gaps))
-        if gaps[best - n] < CUT_GAP:  # the guard pairs end inside one block: look further up
+        best, gap = _cut(values, n)
+        if gap < CUT_GAP:  # the guard pairs end inside one block: look further up
             ask = max(8, n // 4)
             continue
         cut = 0.5 * (values[best - 1] + values[best])
@@ -247,4 +271,4 @@ def blocks(values: np.ndarray, gap: float) -> list[slice]:
         return []
     cuts = np.flatnonzero(np.diff(values) > gap * np.abs(values[1:])) + 1
     edges = [0, *cuts.tolist(), len(values)]
-    return [slice(a, b) for a, b in zip(edges[:-1], edges[1:])]
+    return [slice(a, b) for a, b in pairwise(edges)]

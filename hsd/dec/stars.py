@@ -125,7 +125,7 @@ def _signed_heights(mesh: Mesh, j: int) -> np.ndarray:
 
 
 def circumcentric_diagonal(mesh: Mesh, k: int) -> np.ndarray:
-    """The diagonal of the circumcentric ⋆_k, (N_k,).  Raises MetricError (star_not_positive) with the count of bad ones."""
+    """The diagonal of the circumcentric ⋆_k, (N_k,).  Raises MetricError (star_not_positive) with the bad count."""
     entries, scale = circumcentric_entries(mesh, k)
     bad = np.flatnonzero(entries <= POSITIVE * scale)
     if len(bad):

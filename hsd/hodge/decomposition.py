@@ -8,6 +8,7 @@ import numpy as np
 
 from hsd.errors import InputError
 from hsd.hodge.solver import HodgeSolver
+from hsd.linalg import one_blas_thread
 from hsd.mesh.mesh import Mesh
 
 PARTS = ("exact", "coexact", "harmonic")
@@ -77,8 +78,12 @@ class Decomposer:
 
     def __call__(self, omega: np.ndarray) -> Decomposition:
         """Decompose a full cochain (N_k,).  Raises InputError (shape, non_finite_field)."""
+        omega = self.solver.dec.restrict(self.k, omega)
+        with one_blas_thread():
+            return self._result(omega)
+
+    def _result(self, omega: np.ndarray) -> Decomposition:
         k, solver, dec = self.k, self.solver, self.solver.dec
-        omega = dec.restrict(k, omega)
         exact, coexact, gamma, alpha, beta = self.parts(omega)
         star = dec.star(k)
         stacked = np.stack([exact, coexact, gamma], axis=1)

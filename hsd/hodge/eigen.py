@@ -55,12 +55,16 @@ def coexact_modes(
         vectors = canonical_vectors(lift(values, vectors), dec.star(k), values, dec.mesh.content_hash)
         return {"values": values, "vectors": vectors, "following": np.array(following)}
 
+    known = solver.known_modes.get(k)
+    if known is not None and len(known.values) >= wanted:
+        return known
     if use_cache:
         key = cache_key("coexact", dec.mesh.content_hash, k, dec.kind, dec.bc, dec.consistent_mass)
         entry = cached(key, lambda e: len(e["values"]) >= wanted, compute)
     else:
         entry = compute()
-    return CoexactModes(entry["values"], entry["vectors"], float(entry["following"]), available)
+    solver.known_modes[k] = CoexactModes(entry["values"], entry["vectors"], float(entry["following"]), available)
+    return solver.known_modes[k]
 
 
 def canonical_vectors(vectors: np.ndarray, star: sp.spmatrix, values: np.ndarray, seed_text: str) -> np.ndarray:

@@ -50,6 +50,7 @@ class HodgeSolver:
         self.dec = DEC(mesh, star, bc, consistent_mass)
         self.homology = Homology(mesh.complex, bc)
         self.harmonic = cache(self._harmonic)
+        self.known_modes: dict[int, object] = {}  # degree → CoexactModes, kept by hsd.hodge.eigen
 
     @property
     def mesh(self) -> Mesh:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from math import ceil, comb
 
 import numpy as np
 import scipy.sparse as sp
@@ -202,7 +203,8 @@ def lowest_modes(
         raise InputError(f"The number of modes must be at least 1; got {n}.", "n_modes")
     rest = max(n - solver.betti[k], 0)
     degrees = {part: degree for part, degree in (("exact", k - 1), ("coexact", k)) if 0 <= degree < dec.dim}
-    ask = {part: rest if len(degrees) == 1 else rest // 2 + 2 for part in degrees}
+    share = {part: comb(dec.dim - 1, degree) for part, degree in degrees.items()}  # Weyl's law of coexact modes
+    ask = {part: ceil(1.02 * rest * share[part] / sum(share.values())) for part in degrees}
     while True:
         found = {part: coexact_modes(solver, degrees[part], ask[part], progress, use_cache) for part in degrees}
         values = {part: np.append(f.values, f.following) for part, f in found.items()}
@@ -211,9 +213,7 @@ def lowest_modes(
         if np.searchsorted(merged, limit, side="right") >= rest or not np.isfinite(limit):
             break
         short = min(found, key=lambda part: found[part].following)
-        ask[short] = min(rest, max(ask[short] + 4, len(found[short].values) + (rest - ask[short]) // 4 + 2))
-        if ask[short] <= len(found[short].values):
-            ask[short] = len(found[short].values) + 1
+        ask[short] = len(found[short].values) + max(1, rest // 16)
     top = merged[min(rest, len(merged)) - 1] if rest and len(merged) else -np.inf
     use = {part: int(np.searchsorted(values[part][:-1], top, side="right")) for part in found}
     surplus = sum(use.values()) - rest

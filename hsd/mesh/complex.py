@@ -174,7 +174,7 @@ class SimplicialComplex:
         return all(not self.is_maximal(k).any() for k in range(self.dim))
 
     def find(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers (−1: not there) and signs (of the vertex order against the stored one) of simplices given by vertices."""
+        """Numbers (−1: not there) of simplices given by vertices, and signs of their order against the stored one."""
         rows = np.asarray(rows, np.int64)
         k = rows.shape[1] - 1
         sign = permutation_sign(rows)

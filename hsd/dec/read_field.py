@@ -1,0 +1,254 @@
+"""Fields from files and arrays as cochains of a mesh, with a sentence that says how the numbers were taken.
+
+Edge values are positive from tail to head.  In stored order that is from the smaller to the larger vertex number; in
+general a value on (v0, …, vk) changes its sign with an odd permutation.  Point and cell numbers are those of the file.
+"""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from hsd.errors import InputError, UnknownNameError
+from hsd.mesh.mesh import Mesh
+
+SUFFIXES = (".npy", ".npz", ".csv")
+NAMES_IN_NPZ = ("omega", "field")
+
+
+def read_field(mesh: Mesh, source: str, k: int) -> tuple[np.ndarray, str]:
+    """The k-cochain that ``source`` names, (N_k,) float64, and the sentence that says how it was read.
+
+    source : a .npy file; a .npz file (``file.npz:name`` where it holds several arrays); a .csv file; or the name of a
+             point or cell field that came with the mesh.
+    A CSV with the columns ``tail,head,value`` (k = 1) or ``v0,…,vk,value`` lists values on simplices given by file
+    point numbers, those not listed are zero; any other table of numbers is taken as the array that it shows.
+    Raises InputError (degree, no_such_file, not_this_format, shape, not_numeric, non_finite_field, not_in_mesh,
+    repeated_simplex, size_mismatch) and UnknownNameError.
+    """
+    if not 0 <= k <= mesh.dim:
+        raise InputError(f"{mesh.name} has forms of degree 0 to {mesh.dim}; got degree {k}.", "degree")
+    path, _, inner = source.partition(".npz:")
+    path = Path(f"{path}.npz" if inner else source)
+    if path.suffix.lower() not in SUFFIXES:
+        return _named_field(mesh, source, k)
+    if not path.is_file():
+        raise InputError(f"There is no file {path}.", "no_such_file")
+    if path.suffix.lower() == ".csv":
+        header, values = _read_csv(path)
+        if header in (["tail", "head", "value"], [f"v{i}" for i in range(k + 1)] + ["value"]):
+            if len(header) != k + 2:
+                raise InputError(
+                    f"{path.name} lists values on edges (tail, head, value), but the degree asked for is {k}.", "degree"
+                )
+            return _from_simplices(mesh, values, k, path.name)
+        values = values[:, 0] if values.shape[1] == 1 else values
+    elif path.suffix.lower() == ".npz":
+        values = _read_npz(path, inner, _largest(mesh, k))
+    else:
+        try:
+            values = np.load(path, mmap_mode="r", allow_pickle=False)
+        except (ValueError, OSError, EOFError) as error:
+            raise InputError(f"{path.name} is not a NumPy array file: {error}.", "not_this_format") from None
+    return cochain_of(mesh, values, k, path.name)
+
+
+def cochain_of(mesh: Mesh, values: np.ndarray, k: int, what: str = "the field") -> tuple[np.ndarray, str]:
+    """An array as k-cochain (N_k,) and the sentence that says how it was taken.
+
+    (N_k,)             : the cochain itself, in stored order
+    (n_file_points,)   : k = 0, node values in file order
+    (n_file_points, D) : node vectors in file order, D the number of coordinates (or 3) → flat, k = 1
+    (n_file_cells, D)  : vectors on the file's triangles or tetrahedra → flat, k = 1
+    Raises InputError (shape, not_numeric, non_finite_field).
+    """
+    values = np.asarray(values)
+    if values.dtype.kind not in "fiub":
+        raise InputError(f"A field must hold real numbers; {what} holds {values.dtype}.", "not_numeric")
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    n_k, n_points, n_cells = mesh.complex.n(k), *_file_sizes(mesh)
+    vector = values.ndim == 2 and mesh.points is not None and values.shape[1] in {mesh.points.shape[1], 3}
+    if values.ndim == 1 and k == 0 and len(values) == n_points:
+        taken, how = "nodes", f"{what}: {n_points} node values in file order"
+    elif values.shape == (n_k,):
+        taken, how = "cochain", f"{what}: {n_k} values, one a {k}-simplex in stored order, positive from tail to head"
+    elif vector and k == 1 and len(values) == n_points:
+        taken, how = "node vectors", f"{what}: {n_points} node vectors in file order, made a 1-form by the flat map"
+    elif vector and k == 1 and len(values) == n_cells:
+        taken, how = "cell vectors", f"{what}: {n_cells} cell vectors in file order, made a 1-form by the flat map"
+    else:
+        fits = [f"({n_k},) for a {k}-cochain"]
+        fits += [f"({n_points},) for node values"] if k == 0 and n_points != n_k else []
+        fits += [f"({n_points}, 3) for node vectors", f"({n_cells}, 3) for cell vectors"] if k == 1 else []
+        raise InputError(f"{what} has shape {values.shape}; expected {' or '.join(fits)}.", "shape")
+    values = np.array(values, dtype=np.float64)
+    bad = np.flatnonzero(~np.isfinite(values.reshape(len(values), -1)).all(axis=1))
+    if len(bad):
+        raise InputError(
+            f"{what} is not finite in {len(bad)} of {len(values)} rows, the first is row {bad[0]}; mend or drop them.",
+            "non_finite_field",
+            bad[:100],
+        )
+    if taken == "nodes":
+        values = _on_vertices(mesh, values)
+    elif taken == "node vectors":
+        from hsd.dec.whitney import flat_vertex_vectors
+
+        values = flat_vertex_vectors(mesh, _padded(mesh, _on_vertices(mesh, values)))
+    elif taken == "cell vectors":
+        from hsd.dec.whitney import flat_cell_vectors
+
+        values = flat_cell_vectors(mesh, _padded(mesh, _on_cells(mesh, values)))
+    return values, how + "."
+
+
+# ---- file order to the mesh --------------------------------------------------------------------------------------
+
+
+def _file_sizes(mesh: Mesh) -> tuple[int, int]:
+    """Number of points and of cells of the file that the mesh came from."""
+    points = mesh.complex.n_vertices if mesh.vertex_of_file_point is None else len(mesh.vertex_of_file_point)
+    cells = mesh.complex.n(mesh.dim) if mesh.face_of_file_cell is None else len(mesh.face_of_file_cell)
+    return points, cells
+
+
+def _on_vertices(mesh: Mesh, values: np.ndarray) -> np.ndarray:
+    return replace(mesh, point_fields={"values": values}).vertex_field("values")
+
+
+def _on_cells(mesh: Mesh, values: np.ndarray) -> np.ndarray:
+    """Values of file cells on the top simplices made of them, (N_dim, …)."""
+    if mesh.cell_of_simplex is None:
+        return values
+    cell = mesh.cell_of_simplex[mesh.dim]
+    out = values[np.maximum(cell, 0)]
+    out[cell < 0] = 0.0
+    return out
+
+
+def _padded(mesh: Mesh, vectors: np.ndarray) -> np.ndarray:
+    """Vectors with as many components as the mesh has coordinates; a planar mesh drops the third."""
+    return vectors[:, : mesh.points.shape[1]]
+
+
+def _named_field(mesh: Mesh, name: str, k: int) -> tuple[np.ndarray, str]:
+    if name in mesh.point_fields:
+        return cochain_of(mesh, mesh.point_fields[name], k, f"point field {name!r}")
+    if name in mesh.cell_fields:
+        return cochain_of(mesh, mesh.cell_fields[name], k, f"cell field {name!r}")
+    known = [*mesh.point_fields, *mesh.cell_fields]
+    raise UnknownNameError("field (a .npy, .npz or .csv file, or a field of the mesh)", name, known or ["none"])
+
+
+def _from_simplices(mesh: Mesh, table: np.ndarray, k: int, what: str) -> tuple[np.ndarray, str]:
+    """Values on listed simplices, (m, k+2): file point numbers and the value."""
+    n_points, _ = _file_sizes(mesh)
+    rows, values = table[:, :-1], table[:, -1]
+    wrong = np.flatnonzero(((rows != np.round(rows)) | ~(rows >= 0) | ~(rows < n_points)).any(axis=1))
+    if len(wrong):
+        raise InputError(
+            f"Row {wrong[0] + 1} of {what} names a point that is no whole number from 0 to {n_points - 1}.",
+            "index_out_of_range",
+            wrong[:100],
+        )
+    if not np.isfinite(values).all():
+        first = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise InputError(f"Row {first + 1} of {what} has a value that is not finite; mend it.", "non_finite_field")
+    rows = rows.astype(np.int64)
+    vertices = rows if mesh.vertex_of_file_point is None else mesh.vertex_of_file_point[rows]
+    number, sign = mesh.complex.find(vertices)
+    missing = np.flatnonzero((number < 0) | (vertices < 0).any(axis=1))
+    if len(missing):
+        simplex = "–".join(str(v) for v in rows[missing[0]])
+        raise InputError(
+            f"Row {missing[0] + 1} of {what} names {simplex}, which is no {k}-simplex of {mesh.name} "
+            f"({len(missing)} such rows).",
+            "not_in_mesh",
+            missing[:100],
+        )
+    omega = np.zeros(mesh.complex.n(k))
+    omega[number] = sign * values
+    clash = np.flatnonzero(omega[number] != sign * values)
+    if len(clash):
+        raise InputError(
+            f"Row {clash[0] + 1} of {what} names a simplex that another row gives a different value.",
+            "repeated_simplex",
+            clash[:100],
+        )
+    listed = len(np.unique(number))
+    rest = f"; the other {len(omega) - listed} are zero" if listed < len(omega) else ""
+    names = "edges, positive from tail to head" if k == 1 else f"{k}-simplices in the order given"
+    return omega, f"{what}: values on {listed} of {len(omega)} {names}{rest}."
+
+
+# ---- files -------------------------------------------------------------------------------------------------------
+
+
+def _read_csv(path: Path) -> tuple[list[str], np.ndarray]:
+    """Header (lower case, empty where there is none) and the numbers, (m, columns)."""
+    try:
+        with path.open(encoding="utf-8-sig") as lines:
+            first = [cell.strip().lower() for cell in lines.readline(10_000).split(",")]
+        header = first if any(not _is_number(cell) for cell in first) else []
+        values = np.loadtxt(path, delimiter=",", skiprows=int(bool(header)), ndmin=2, encoding="utf-8-sig")
+    except (ValueError, UnicodeDecodeError) as error:
+        reason = str(error).splitlines()[0].split(";")[0]
+        raise InputError(
+            f"{path.name} is not a table of numbers separated by commas: {reason}.", "not_this_format"
+        ) from None
+    if values.size == 0 or (header and values.shape[1] != len(header)):
+        raise InputError(
+            f"{path.name} has {len(header)} column names, {values.shape[1]} columns and {len(values)} rows.", "shape"
+        )
+    return header, values
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _largest(mesh: Mesh, k: int) -> int:
+    """Bytes of the largest array that can be a field of this mesh."""
+    return 4096 + 16 * max(mesh.complex.n(k), 3 * max(_file_sizes(mesh)))
+
+
+def _read_npz(path: Path, name: str, limit: int) -> np.ndarray:
+    """One array of an archive; members larger than any field of the mesh are refused before they are unpacked."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = {m.filename.removesuffix(".npy"): m for m in archive.infolist() if m.filename.endswith(".npy")}
+            likely = [n for n in (name, *NAMES_IN_NPZ) if n in members] if not name else [name]
+            likely = likely or (list(members) if len(members) == 1 else [])
+            if not likely or likely[0] not in members:
+                raise UnknownNameError(f"array in {path.name} (give {path.name}:NAME)", name, members or ["none"])
+            member = members[likely[0]]
+            if member.file_size > limit:
+                raise InputError(
+                    f"Array {likely[0]!r} of {path.name} has {member.file_size} bytes, too many for this mesh.",
+                    "size_mismatch",
+                )
+            with archive.open(member) as stream:
+                _check_header(stream, member.file_size)
+            with archive.open(member) as stream:
+                return np.lib.format.read_array(stream, allow_pickle=False)
+    except (zipfile.BadZipFile, ValueError, EOFError, OSError) as error:
+        raise InputError(f"{path.name} is not an archive of NumPy arrays: {error}.", "not_this_format") from None
+
+
+def _check_header(stream, size: int) -> None:
+    """Raise ValueError where the header of an array promises more than the file has."""
+    read = np.lib.format.read_array_header_1_0
+    if np.lib.format.read_magic(stream) != (1, 0):
+        read = np.lib.format.read_array_header_2_0
+    shape, _, dtype = read(stream)
+    if math.prod(shape) * dtype.itemsize > size:
+        raise ValueError(f"its header promises shape {shape}, but it has {size} bytes")
