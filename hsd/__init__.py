@@ -22,12 +22,14 @@ _HOME_OF = {
     "load_mesh": "hsd.mesh.io",
     "save_mesh": "hsd.mesh.io",
     "gallery": "hsd.mesh.primitives",
-    "DEC": "hsd.dec",
+    "DEC": "hsd.dec.operators",
     "betti_numbers": "hsd.hodge.homology",
-    "harmonic_basis": "hsd.hodge.harmonic",
+    "Homology": "hsd.hodge.homology",
+    "HodgeSolver": "hsd.hodge.solver",
     "HodgeBasis": "hsd.hodge.spectrum",
     "lowest_modes": "hsd.hodge.spectrum",
     "decompose": "hsd.hodge.decomposition",
+    "Decomposer": "hsd.hodge.decomposition",
     "report": "hsd.hodge.report",
 }
 

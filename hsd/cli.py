@@ -141,7 +141,7 @@ def run_modes(args: argparse.Namespace) -> None:
     if args.out:
         from hsd.cli_output import save_modes
 
-        save_modes(args.out, mesh, basis, args)
+        save_modes(args.out, mesh, basis)
         _write(f"{len(rows)} modes written to {args.out}\n")
 
 
@@ -156,15 +156,16 @@ def run_decompose(args: argparse.Namespace) -> None:
     with _progress(args) as progress:
         progress("splitting the field")
         parts = decompose(mesh, omega, args.degree, bc=args.bc, star=args.star)
-    total = sum(parts.energies.values())
+    total = parts.energies["total"]
     rows = [(part, float(e), float(100 * e / total) if total else 0.0) for part, e in parts.energies.items()]
     _write(table(rows, ("part", "energy", "share in %")) + "\n")
     _write(f"relative residual {parts.residual:.3g}\n")
-    _write_notices(getattr(parts, "notices", ()))
+    if args.bc == "relative" and (omega[mesh.complex.on_boundary(args.degree)] != 0).any():
+        _write("Under relative conditions the values on boundary simplices count as zero.\n")
     if args.out:
         from hsd.cli_output import save_decomposition
 
-        save_decomposition(args.out, mesh, omega, parts, args)
+        save_decomposition(args.out, mesh, omega, parts)
         _write(f"parts written to {args.out}\n")
 
 

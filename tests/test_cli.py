@@ -1,0 +1,297 @@
+"""Every command with good and bad input: what it prints, what it writes, its exit code; never a traceback."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hsd import cli, load_mesh
+from hsd.cli_progress import Progress, duration
+from hsd.cli_text import table
+
+ROOT = Path(__file__).resolve().parent.parent
+REPORT_KEYS = {
+    "V", "E", "F", "T", "chi", "components", "boundary_loops", "closed", "orientable", "edge_manifold",
+    "vertex_manifold", "genus", "betti_Q", "betti_relative_Q", "betti_GF2", "area", "volume", "quality", "warnings",
+}  # fmt: skip
+KNOWN = {  # gallery name → betti over Q, over GF(2), genus, closed, orientable (topology of the shapes)
+    "sphere": ([1, 0, 1], [1, 0, 1], 0, True, True),
+    "torus": ([1, 2, 1], [1, 2, 1], 1, True, True),
+    "klein": ([1, 1, 0], [1, 2, 1], None, True, False),
+    "moebius": ([1, 1, 0], [1, 1, 0], None, False, False),
+    "two_components": (None, None, None, None, None),
+    "ball_with_cavity": ([1, 0, 1, 0], [1, 0, 1, 0], None, False, True),
+    "solid_torus": ([1, 1, 0, 0], [1, 1, 0, 0], None, False, True),
+}
+
+
+@pytest.fixture
+def run(capsys):
+    """Call a command in this process → (exit code, output, errors)."""
+
+    def call(*words):
+        try:
+            code = cli.main([str(w) for w in words])
+        except SystemExit as stop:
+            code = stop.code
+        out, err = capsys.readouterr()
+        assert "Traceback" not in out + err
+        return code, out, err
+
+    return call
+
+
+# ---- report ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_report_as_json_has_the_keys_and_the_right_topology(run, name):
+    code, out, err = run("report", f"gallery:{name}:500", "--json")
+    facts = json.loads(out)
+    assert (code, err) == (0, "") and out.count("\n") == 1
+    assert set(facts) >= REPORT_KEYS
+    assert all(set(w) == {"kind", "message"} for w in facts["warnings"])
+    betti, betti2, genus, closed, orientable = KNOWN[name]
+    assert facts["chi"] == facts["V"] - facts["E"] + facts["F"] - facts["T"]
+    assert facts["chi"] == sum((-1) ** k * b for k, b in enumerate(facts["betti_Q"]))
+    if betti is not None:
+        assert (facts["betti_Q"], facts["betti_GF2"]) == (betti, betti2)
+        assert (facts["closed"], facts["orientable"]) == (closed, orientable)
+        if facts["T"] == 0:
+            assert facts["genus"] == genus
+
+
+def test_report_as_text_names_every_fact(run):
+    code, out, _ = run("report", "gallery:torus:500")
+    assert code == 0
+    for label, value in (("genus", "1"), ("Betti numbers over Q", "1, 2, 1"), ("closed", "yes")):
+        assert any(line.startswith(label) and line.split("  ")[-1].strip() == value for line in out.splitlines())
+
+
+def test_report_of_a_file_equals_that_of_its_mesh(run, tmp_path):
+    for suffix in ("obj", "ply", "stl", "off", "vtk", "vtu", "vtp", "npz"):
+        path = tmp_path / f"torus.{suffix}"
+        assert run("gallery", "torus", "--n", 500, "--out", path)[0] == 0
+        from_file = json.loads(run("report", path, "--json")[1])
+        built = json.loads(run("report", "gallery:torus:500", "--json")[1])
+        for key in REPORT_KEYS - {"area", "volume", "quality", "warnings"}:
+            assert from_file[key] == built[key], (suffix, key)
+        assert from_file["area"] == pytest.approx(built["area"], rel=1e-5)
+
+
+BAD = {  # {tmp} is a folder with the files of bad_files
+    "missing": "report {tmp}/gone.obj",
+    "folder": "report {tmp}",
+    "empty": "report {tmp}/empty.obj",
+    "html": "report {tmp}/page.stl",
+    "suffix": "report {tmp}/noise.unknown",
+    "gallery name": "report gallery:no_such_shape",
+    "gallery size": "report gallery:torus:many",
+    "gallery size 0": "report gallery:torus:0",
+    "modes, no file": "modes {tmp}/gone.obj",
+    "modes, degree": "modes gallery:torus:500 --degree 3",
+    "modes, none": "modes gallery:torus:500 --n 0",
+    "modes, format": "modes gallery:torus:500 --out {tmp}/modes.txt",
+    "modes, folder": "modes gallery:torus:500 --out {tmp}/no/modes.npz",
+    "decompose, field": "decompose gallery:torus:500 --field no_such_field",
+    "decompose, no file": "decompose gallery:torus:500 --field {tmp}/gone.npy",
+    "decompose, degree": "decompose gallery:torus:500 --field x --degree 3",
+    "gallery, name": "gallery no_such_shape --out {tmp}/x.obj",
+    "gallery, suffix": "gallery torus --n 500 --out {tmp}/x.unknown",
+    "gallery, folder": "gallery torus --n 500 --out {tmp}/no/x.obj",
+}
+
+
+@pytest.fixture
+def bad_files(tmp_path):
+    (tmp_path / "empty.obj").write_bytes(b"")
+    (tmp_path / "page.stl").write_bytes(b"<!DOCTYPE html><html><body>not found</body></html>")
+    (tmp_path / "noise.unknown").write_bytes(bytes(range(256)))
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_an_error_is_one_sentence_and_exit_code_1(run, bad_files, name):
+    words = BAD[name].format(tmp=bad_files).split()
+    code, out, err = run(*words)
+    assert (code, out) == (1, "")
+    assert err.startswith("error [") and err.endswith(".\n") and err.count("\n") == 1
+    if words[0] == "report":
+        code, out, err = run(*words, "--json")
+        assert (code, err) == (1, "")
+        error = json.loads(out)["error"]
+        assert set(error) == {"kind", "message"} and error["kind"] and error["message"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["repot", "x.obj"],
+        ["report"],
+        ["modes", "x.obj", "--degree", "4"],
+        ["modes", "x.obj", "--n", "-3"],
+        ["modes", "x.obj", "--n", "few"],
+        ["modes", "x.obj", "--n", "8", "--n-exact", "3"],
+        ["modes", "x.obj", "--bc", "periodic"],
+        ["modes", "x.obj", "--star", "north"],
+        ["decompose", "x.obj"],
+        ["gallery", "torus"],
+        ["cache"],
+        ["cache", "shrink"],
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage_is_exit_code_2(run, words):
+    code, out, err = run(*words)
+    assert (code, out) == (2, "") and "usage:" in err
+
+
+# ---- modes and decompose -----------------------------------------------------------------------------------------
+
+
+def test_modes_are_written_with_their_parts(run, tmp_path):
+    path = tmp_path / "modes.npz"
+    code, out, err = run("modes", "gallery:torus:500", "--degree", 1, "--n", 10, "--out", path)
+    assert (code, err) == (0, "")
+    assert len([line for line in out.splitlines() if line.split()[:1] and line.split()[0].isdigit()]) == 11
+    with np.load(path) as data:
+        assert data["modes"].shape[1] == len(data["eigenvalues"]) == len(data["part"]) == 10
+        assert (data["part"] == "harmonic").sum() == 2 and (data["eigenvalues"][:2] == 0).all()
+        assert (int(data["degree"]), str(data["star"])) == (1, "galerkin")
+        assert str(data["boundary_condition"]) == "absolute"
+
+
+def test_numbers_of_exact_and_coexact_modes_are_kept(run, tmp_path):
+    path = tmp_path / "modes.npz"
+    code, _, _ = run(
+        "modes", "gallery:annulus:500", "--n-exact", 3, "--n-coexact", 4, "--bc", "relative", "--star", "unit",
+        "--out", path,
+    )  # fmt: skip
+    assert code == 0
+    with np.load(path) as data:
+        parts = data["part"].tolist()
+    assert parts.count("harmonic") == 1 and 0 < parts.count("exact") <= 3 and 0 < parts.count("coexact") <= 4
+
+
+@pytest.mark.parametrize("suffix", ["vtp", "vtu", "vtk"])
+@pytest.mark.parametrize("k", [0, 1, 2])
+def test_modes_for_a_viewer_come_back_as_fields(run, tmp_path, suffix, k):
+    path = tmp_path / f"modes.{suffix}"
+    code, _, err = run("modes", "gallery:torus:500", "--degree", k, "--n", 4, "--out", path)
+    assert (code, err) == (0, "")
+    mesh = load_mesh(path)
+    fields = {**mesh.point_fields, **mesh.cell_fields}
+    assert [name for name in fields if name.startswith("mode_0")]
+    assert all(np.isfinite(np.asarray(v, float)).all() for v in fields.values())
+
+
+def test_parts_of_a_field_sum_back_and_are_written(run, tmp_path):
+    modes, parts = tmp_path / "modes.npz", tmp_path / "parts.npz"
+    run("modes", "gallery:torus:500", "--n", 8, "--out", modes)
+    field = tmp_path / "field.npy"
+    with np.load(modes) as data:
+        wanted = {part: data["modes"][:, data["part"] == part].sum(axis=1) for part in ("harmonic", "exact", "coexact")}
+    np.save(field, sum(wanted.values()))
+    code, out, err = run("decompose", "gallery:torus:500", "--field", field, "--out", parts)
+    assert (code, err) == (0, "")
+    assert "stored order" in out and "residual" in out
+    with np.load(parts) as data:
+        for part, values in wanted.items():
+            assert np.abs(data[part] - values).max() < 1e-8 * np.abs(values).max(), part
+
+
+@pytest.mark.parametrize("suffix", ["vtp", "vtu", "vtk"])
+def test_parts_for_a_viewer_come_back_as_fields(run, tmp_path, suffix):
+    field, out = tmp_path / "vectors.csv", tmp_path / f"parts.{suffix}"
+    mesh_file = tmp_path / "torus.ply"
+    run("gallery", "torus", "--n", 500, "--out", mesh_file)
+    points = load_mesh(mesh_file).points
+    np.savetxt(field, np.column_stack([-points[:, 1], points[:, 0], 0 * points[:, 0]]), delimiter=",")
+    code, text, err = run("decompose", mesh_file, "--field", field, "--out", out)
+    assert (code, err) == (0, "") and "node vectors" in text
+    rows = [line.split() for line in text.splitlines()]
+    share = {row[0]: float(row[2]) for row in rows if row[:1] in (["exact"], ["coexact"], ["harmonic"])}
+    assert share["harmonic"] > 80  # a rotation is close to the harmonic form around the axis
+    mesh = load_mesh(out)
+    assert {"exact", "coexact", "harmonic"} <= {*mesh.point_fields, *mesh.cell_fields}
+
+
+# ---- gallery, cache, process -------------------------------------------------------------------------------------
+
+
+def test_cache_counts_and_clears_its_entries(run):
+    run("cache", "clear")
+    assert run("cache", "size")[1].startswith("0 entries")
+    run("modes", "gallery:torus:500", "--n", 6)
+    assert not run("cache", "size")[1].startswith("0 entries")
+    assert run("cache", "clear")[0] == 0
+    assert run("cache", "size")[1].startswith("0 entries")
+
+
+def test_an_interrupt_is_exit_code_130(run, monkeypatch):
+    def interrupted(args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "load", interrupted)
+    code, _, err = run("report", "gallery:torus:500")
+    assert code == 130 and "interrupted" in err
+
+
+def test_a_full_disk_is_a_sentence(run, monkeypatch):
+    def full(args):
+        raise OSError(28, "No space left on device", "modes.npz")
+
+    monkeypatch.setattr(cli, "load", full)
+    code, _, err = run("report", "gallery:torus:500")
+    assert code == 1 and "No space left" in err
+
+
+def test_a_reader_that_goes_away_is_no_error():
+    command = f"{sys.executable} -m hsd --help | true; {sys.executable} -m hsd report gallery:torus:500 | true"
+    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True)
+    assert done.stderr == ""
+
+
+def test_module_runs_as_a_program():
+    done = subprocess.run([sys.executable, "-m", "hsd", "--version"], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith("hsd 0.")
+
+
+# ---- progress and tables -----------------------------------------------------------------------------------------
+
+
+def test_progress_estimates_the_time_left():
+    now, out = [0.0], io.StringIO()
+    with Progress(out, live=True, clock=lambda: now[0]) as progress:
+        progress("solving", 0.0)
+        now[0] = 30.0
+        progress("solving", 0.25)
+    assert "solving  25 %, 30 s, about 1 min 30 s left" in out.getvalue()
+    assert out.getvalue().endswith("\r")
+
+
+def test_progress_off_a_terminal_is_a_line_a_tenth(run):
+    out = io.StringIO()
+    with Progress(out, live=False) as progress:
+        for i in range(101):
+            progress("solving", i / 100)
+    assert len(out.getvalue().splitlines()) == 11
+    code, _, err = run("modes", "gallery:torus:500", "--n", 4, "--progress")
+    assert code == 0 and err
+
+
+@pytest.mark.parametrize("seconds, words", [(0.4, "0 s"), (59.4, "59 s"), (125, "2 min 05 s"), (4200, "1 h 10 min")])
+def test_durations_in_words(seconds, words):
+    assert duration(seconds) == words
+
+
+def test_tables_align_numbers_right_and_words_left():
+    lines = table([(1, "a", 2.5), (10, "bcd", -1e-9)], ("n", "word", "value")).splitlines()
+    assert lines == [" n  word   value", "--  ----  ------", " 1  a        2.5", "10  bcd   -1e-09"]
