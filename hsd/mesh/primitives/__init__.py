@@ -9,10 +9,11 @@ from numbers import Integral
 
 from hsd.errors import InputError, UnknownNameError
 from hsd.mesh.mesh import Mesh
+from hsd.mesh.primitives.car import car
 from hsd.mesh.primitives.catalogue import GALLERY, GalleryEntry
 from hsd.mesh.primitives.flat import flat_torus, flat_torus_eigenvalues
 
-__all__ = ["GALLERY", "MAX_VERTICES", "GalleryEntry", "flat_torus", "flat_torus_eigenvalues", "gallery"]
+__all__ = ["GALLERY", "MAX_VERTICES", "GalleryEntry", "car", "flat_torus", "flat_torus_eigenvalues", "gallery"]
 
 MAX_VERTICES = 2_000_000
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hsd.mesh.mesh import Mesh
-from hsd.mesh.primitives import flat, handles, planar, surfaces, volumes, voxels
+from hsd.mesh.primitives import car, flat, handles, planar, surfaces, volumes, voxels
 
 Betti = tuple[int, ...]
 
@@ -62,6 +62,13 @@ def _entry(build, sentence, betti, relative=None, gf2=None, relative_gf2=None, *
     gf2 = betti if gf2 is None else gf2
     relative_gf2 = relative if relative_gf2 is None else relative_gf2
     return GalleryEntry(build, sentence, len(betti) - 1, betti, relative, gf2, relative_gf2, **more)
+
+
+def _car(style: str, **fixed) -> Callable[..., Mesh]:
+    def build(n_vertices: int = 3000, **options) -> Mesh:
+        return car.car(**{"style": style, **fixed, **options, "n_vertices": n_vertices})
+
+    return build
 
 
 GALLERY: dict[str, GalleryEntry] = {
@@ -119,6 +126,38 @@ GALLERY: dict[str, GalleryEntry] = {
         (1, 10, 1),
         min_angle=25.0,
         smallest=16,
+    ),
+    "car": _entry(
+        _car("fastback"),
+        "Car, fastback: closed body with wheel houses and mirrors.",
+        (1, 0, 1),
+        min_angle=15.0,
+        smallest=30,
+        options=("style", "wing", "roof_rails", "mirrors"),
+    ),
+    "car_notchback": _entry(
+        _car("notchback"),
+        "Car, notchback: closed body with wheel houses and mirrors.",
+        (1, 0, 1),
+        min_angle=15.0,
+        smallest=30,
+        options=("wing", "roof_rails", "mirrors"),
+    ),
+    "car_estate": _entry(
+        _car("estate"),
+        "Car, estate: closed body with wheel houses and mirrors.",
+        (1, 0, 1),
+        min_angle=15.0,
+        smallest=30,
+        options=("wing", "roof_rails", "mirrors"),
+    ),
+    "car_wing": _entry(
+        _car("fastback", wing=True),
+        "Car with a rear wing on two struts: air can circulate through the handle, two independent loops.",
+        (1, 2, 1),
+        min_angle=15.0,
+        smallest=30,
+        options=("style", "roof_rails", "mirrors"),
     ),
     "annulus": _entry(
         surfaces.annulus,

@@ -82,10 +82,25 @@ def snap_creases(points: np.ndarray, faces: np.ndarray, gs: Sequence[Function], 
     shared = on[faces].all(axis=1)
     middle = np.stack([g(points[faces].mean(axis=1)) for g in gs], axis=1)
     middle = np.where(shared | ~shared.any(axis=1)[:, None], middle, -np.inf)
-    return points, middle.argmax(axis=1)
+    return points, without_ears(faces, middle.argmax(axis=1))
 
 
-def relax(points, faces, label, gs, size: np.ndarray, strength: float = 0.7):
+def without_ears(faces: np.ndarray, label: np.ndarray, rounds: int = 6) -> np.ndarray:
+    """Labels in which no face has two neighbours of one other label: sharp edges without teeth and islands."""
+    for _ in range(rounds):
+        e = Edges.of(faces, label)
+        pair = np.concatenate([e.faces, e.faces[:, ::-1]])
+        votes = np.zeros((len(faces), int(label.max()) + 1), np.int8)
+        np.add.at(votes, (pair[:, 0], label[pair[:, 1]]), 1)
+        best = votes.argmax(axis=1)
+        change = (votes.max(axis=1) >= 2) & (best != label)
+        if not change.any():
+            break
+        label = np.where(change, best, label)
+    return label
+
+
+def relax(points, faces, label, gs, size: np.ndarray, strength: float = 0.7, guard: bool = False):
     """Move vertices to the weighted mean of their neighbours, then back onto the surface; corners stay."""
     n = len(points)
     e = Edges.of(faces, label)
@@ -111,7 +126,32 @@ def relax(points, faces, label, gs, size: np.ndarray, strength: float = 0.7):
     move[flat] -= np.einsum("ij,ij->i", move[flat], at[flat])[:, None] * at[flat]
     move[kind == 2] = 0.0
     reach = float(np.median(edge_lengths(points, e.ends)))
-    return project(points + move, active_set(faces, label, n, len(gs)), gs, 0.5 * reach)
+    moved = project(points + move, active_set(faces, label, n, len(gs)), gs, 0.5 * reach)
+    return guarded(points, moved, faces) if guard else moved
+
+
+def guarded(old: np.ndarray, new: np.ndarray, faces: np.ndarray, rounds: int = 6) -> np.ndarray:
+    """The new positions, except where a triangle would turn over or become thin: there the old ones stay."""
+    before = face_normals(old, faces)
+    size = np.linalg.norm(before, axis=1)
+    fit = size / edge_sum2(old, faces)
+    for _ in range(rounds):
+        after = face_normals(new, faces)
+        now = np.linalg.norm(after, axis=1)
+        turned = (np.einsum("ij,ij->i", before, after) < 0.2 * size * now) & (fit > 0.1)
+        thinner = now / edge_sum2(new, faces) < np.minimum(0.08, fit)
+        bad = np.unique(faces[turned | thinner])
+        if not len(bad) or (new[bad] == old[bad]).all():
+            break
+        new = new.copy()
+        new[bad] = old[bad]
+    return new
+
+
+def edge_sum2(points: np.ndarray, faces: np.ndarray) -> np.ndarray:
+    """Sum of the squared edge lengths of each face; 2 area / this is 0.29 for equilateral triangles."""
+    p = points[faces]
+    return ((p - p[:, [1, 2, 0]]) ** 2).sum(axis=(1, 2)) + 1e-300
 
 
 def flips(points, faces, label, rounds: int = 10) -> np.ndarray:
@@ -148,17 +188,18 @@ def remesh(points, faces, label, gs, n_vertices: int, size: Function | None = No
         points, faces, label = reduce_to(points, faces, label, n_vertices, size)
         points, faces, label = grow_to(points, faces, label, n_vertices, size)
         points, faces = settle(points, faces, label, gs, size, 2)
-    points, faces = settle(points, faces, label, gs, size, 4, 0.5)
+    points, faces = settle(points, faces, label, gs, size, 2, 0.5)
+    points, faces = settle(points, faces, label, gs, size, 3, 0.5, guard=True)
     reach = 0.2 * float(np.median(edge_lengths(points, Edges.of(faces, label).ends)))
-    points = project(points, active_set(faces, label, len(points), len(gs)), gs, reach, 3)
-    return points, faces, label
+    on_surface = project(points, active_set(faces, label, len(points), len(gs)), gs, reach, 3)
+    return guarded(points, on_surface, faces), faces, label
 
 
-def settle(points, faces, label, gs, size: Function, times: int, strength: float = 0.7):
+def settle(points, faces, label, gs, size: Function, times: int, strength: float = 0.7, guard: bool = False):
     """Flip to Delaunay and relax, alternately."""
     faces = flips(points, faces, label)
     for _ in range(times):
-        points = relax(points, faces, label, gs, size(points), strength)
+        points = relax(points, faces, label, gs, size(points), strength, guard)
         faces = flips(points, faces, label, 4)
     return points, faces
 
