@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hsd.mesh.mesh import Mesh
-from hsd.mesh.primitives import car, flat, handles, planar, surfaces, volumes, voxels
+from hsd.mesh.primitives import flat, handles, planar, surfaces, volumes, voxels
+from hsd.mesh.primitives.car import car
 
 Betti = tuple[int, ...]
 
@@ -66,7 +67,7 @@ def _entry(build, sentence, betti, relative=None, gf2=None, relative_gf2=None, *
 
 def _car(style: str, **fixed) -> Callable[..., Mesh]:
     def build(n_vertices: int = 3000, **options) -> Mesh:
-        return car.car(**{"style": style, **fixed, **options, "n_vertices": n_vertices})
+        return car(**{"style": style, **fixed, **options, "n_vertices": n_vertices})
 
     return build
 
