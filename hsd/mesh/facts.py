@@ -17,12 +17,13 @@ def facts(mesh: Mesh) -> dict:
     boundary_loops: connected pieces of the boundary (loops where the mesh is a manifold); boundary_edges: edges in one
     face (for tets: edges of the boundary surface).
     closed: has faces or tets and no boundary.
-    nonmanifold_edges, nonmanifold_vertices: by their links (``hsd.mesh.manifold``); edge_manifold, vertex_manifold: none.
+    nonmanifold_edges, nonmanifold_vertices: by their links (``hsd.mesh.manifold``).
+    edge_manifold, vertex_manifold: there are none of those.
     orientable: None where some facet has three or more cells; consistently_oriented: the file's winding agrees
     everywhere.
     genus: (2 − χ − loops)/2 of a connected orientable manifold surface, else None.
-    area: of the faces (of a tet mesh: of its boundary surface); volume: of the tets, or enclosed by a closed, orientable
-    surface in space, else None.
+    area: of the faces (of a tet mesh: of its boundary surface).
+    volume: of the tets, or enclosed by a closed, orientable surface in space, else None.
     zero_area_faces, zero_volume_tets: to rounding, relative to the longest edge.
     """
     cx, surface = mesh.complex, mesh.dim >= 2
@@ -100,5 +101,3 @@ def orientation_clashes(mesh: Mesh) -> np.ndarray:
     if mesh.winding is None or mesh.orientation is None:
         return np.zeros(0, np.int64)
     return np.flatnonzero(mesh.winding != mesh.orientation)
-
-

@@ -48,13 +48,11 @@ def nonmanifold_vertices(cx: SimplicialComplex) -> np.ndarray:
 
 def n_defects(cx: SimplicialComplex) -> tuple[int, int, int]:
     """Numbers of non-manifold facets, edges and vertices."""
-    return len(cx.nonmanifold_facets) if cx.dim >= 2 else 0, len(nonmanifold_edges(cx)), len(nonmanifold_vertices(cx))
-
-
-def fans_at_vertices(cx: SimplicialComplex) -> tuple[np.ndarray, np.ndarray]:
-    """Corners of the top simplices grouped into fans: for each corner (simplex·(dim+1) + place) its fan, and for each
-    fan its vertex.  A vertex with two or more fans is where sheets touch only in that vertex."""
-    return _fans(cx, 0)
+    return (
+        len(cx.nonmanifold_facets) if cx.dim >= 2 else 0,
+        len(nonmanifold_edges(cx)),
+        len(nonmanifold_vertices(cx)),
+    )
 
 
 def _in_top(cx: SimplicialComplex, k: int) -> np.ndarray:

@@ -20,7 +20,7 @@ KINDS = {
     "tetra": "tetrahedron",
 }
 """Kinds of cell blocks and the word for one cell in messages: each vertex of a ``vertex`` row is a 0-simplex, a
-``line`` row is a chain of edges, a ``polygon`` row a face of three or more corners, a ``strip`` row a triangle strip."""
+``line`` row is a chain of edges, a ``polygon`` row a face of three or more corners, a ``strip`` row a strip."""
 
 DEGREE = {"vertex": 0, "line": 1, "polygon": 2, "strip": 2, "tetra": 3}
 SHORTEST = {"vertex": 1, "line": 2, "polygon": 3, "strip": 3, "tetra": 4}
@@ -111,7 +111,8 @@ class RawMesh:
             raise InputError(f"Points must have shape (n, D) with D ≥ 2; found {self.points.shape}.", "shape")
         if n == 0 and self.n_cells == 0:
             raise InputError(
-                f"The {self.format} file holds no points and no cells; export the mesh again and check that it was saved.",
+                f"The {self.format} file holds no points and no cells; export the mesh again and check that "
+                "it was saved.",
                 "empty",
             )
         for block in self.blocks:
@@ -139,7 +140,8 @@ class RawMesh:
             bad = np.flatnonzero(((big > 1e140) & np.isfinite(big)).any(axis=1))
             if len(bad):
                 raise InputError(
-                    f"Vertex {bad[0] + base} has a coordinate beyond 1e140, so lengths overflow; check the file's units.",
+                    f"Vertex {bad[0] + base} has a coordinate beyond 1e140, so lengths overflow; check the "
+                    "file's units.",
                     "coordinates_too_large",
                     bad[:100],
                 )
@@ -147,5 +149,6 @@ class RawMesh:
             for name, values in fields.items():
                 if len(values) != rows:
                     raise InputError(
-                        f"The {what} field {name!r} has {len(values)} rows, but the file has {rows} {what}s.", "shape"
+                        f"The {what} field {name!r} has {len(values)} rows, but the file has {rows} {what}s.",
+                        "shape",
                     )

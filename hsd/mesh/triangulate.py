@@ -95,7 +95,9 @@ def _plane_coordinates(points: np.ndarray, corners: np.ndarray) -> np.ndarray:
     else:
         axes = np.linalg.svd(p, full_matrices=False)[2][:, :2]  # (m, 2, D)
         xy = np.einsum("msd,mad->msa", p, axes)
-        if p.shape[2] == 3:  # prefer the plane across the vector area: exact for planar polygons, steadier for bent ones
+        if (
+            p.shape[2] == 3
+        ):  # prefer the plane across the vector area: exact for planar polygons, steadier for bent ones
             normal = np.cross(p, np.roll(p, -1, axis=1)).sum(axis=1)
             length = np.linalg.norm(normal, axis=1)
             good = length > 1e-6
@@ -181,7 +183,9 @@ def _ear_quality(xy: np.ndarray, alive: np.ndarray, a: int, b: int, c: int) -> f
     others = alive.copy()
     others[[a, b, c]] = False
     p = xy[others]
-    inside = (_cross(pb - pa, p - pa) >= -THIN) & (_cross(pc - pb, p - pb) >= -THIN) & (_cross(pa - pc, p - pc) >= -THIN)
+    inside = (
+        (_cross(pb - pa, p - pa) >= -THIN) & (_cross(pc - pb, p - pb) >= -THIN) & (_cross(pa - pc, p - pc) >= -THIN)
+    )
     if inside.any():
         at_corner = (
             (np.abs(p - pa).max(axis=1) == 0) | (np.abs(p - pb).max(axis=1) == 0) | (np.abs(p - pc).max(axis=1) == 0)

@@ -42,7 +42,8 @@ def nonmanifold_edge(mesh: Mesh) -> list[Notice]:
     why = f"has {n} faces" if mesh.dim == 2 else "has a link that is neither one path nor one cycle"
     return _notice(
         "nonmanifold_edge",
-        f"{len(bad)} edge(s) are non-manifold, the first is edge {_vertices(mesh, 1, bad[0])}, which {why}; Hodge theory on "
+        f"{len(bad)} edge(s) are non-manifold, the first is edge {_vertices(mesh, 1, bad[0])}, which {why}; "
+        "Hodge theory on "
         "the complex is sound, but there is no surface orientation or genus.",
         bad,
     )
@@ -83,8 +84,10 @@ def inconsistent_orientation(mesh: Mesh) -> list[Notice]:
     bad = orientation_clashes(mesh)
     return _notice(
         "inconsistent_orientation",
-        f"{len(bad)} of {mesh.complex.n(mesh.dim)} cells are wound against the rest of their component, the first is cell "
-        f"{bad[0]} {_vertices(mesh, mesh.dim, bad[0])}; the mesh can be oriented, and a consistent orientation is used.",
+        f"{len(bad)} of {mesh.complex.n(mesh.dim)} cells are wound against the rest of their component, the "
+        "first is cell "
+        f"{bad[0]} {_vertices(mesh, mesh.dim, bad[0])}; the mesh can be oriented, and a consistent "
+        "orientation is used.",
         bad,
     )
 
@@ -96,7 +99,8 @@ def non_orientable(mesh: Mesh) -> list[Notice]:
         return []
     return _notice(
         "non_orientable",
-        "The mesh is non-orientable (as a Möbius strip is): it has no global normal, and the absolute and relative Betti "
+        "The mesh is non-orientable (as a Möbius strip is): it has no global normal, and the absolute and "
+        "relative Betti "
         "numbers over Q are not dual.",
         np.zeros(0, np.int64),
     )
@@ -109,7 +113,8 @@ def zero_area_face(mesh: Mesh) -> list[Notice]:
         return []
     return _notice(
         "zero_area_face",
-        f"{len(bad)} face(s) have no area, the first is face {bad[0]} with vertices {_vertices(mesh, 2, bad[0])}; topology "
+        f"{len(bad)} face(s) have no area, the first is face {bad[0]} with vertices "
+        f"{_vertices(mesh, 2, bad[0])}; topology "
         "and star='unit' work, metric operators need the repair step 'collapse'.",
         bad,
     )
@@ -138,7 +143,8 @@ def zero_length_edge(mesh: Mesh) -> list[Notice]:
         return []
     return _notice(
         "zero_length_edge",
-        f"{len(bad)} edge(s) have no length, the first is edge {_vertices(mesh, 1, bad[0])}; weld the mesh or repair it "
+        f"{len(bad)} edge(s) have no length, the first is edge {_vertices(mesh, 1, bad[0])}; weld the mesh or "
+        "repair it "
         "with the step 'collapse'.",
         bad,
     )
@@ -161,8 +167,10 @@ def negative_cotan_weight(mesh: Mesh) -> list[Notice]:
     worst = bad[weight[bad].argmin()]
     return _notice(
         "negative_cotan_weight",
-        f"{len(bad)} of {len(weight)} edges have a negative cotan weight (angles opposite them sum to more than 180°), the "
-        f"worst is edge {_vertices(mesh, 1, worst)} with {weight[worst]:.6g}; star='diagonal' is refused there, the default "
+        f"{len(bad)} of {len(weight)} edges have a negative cotan weight (angles opposite them sum to more "
+        "than 180°), the "
+        f"worst is edge {_vertices(mesh, 1, worst)} with {weight[worst]:.6g}; star='diagonal' is refused "
+        "there, the default "
         "star='galerkin' is positive.",
         bad,
     )
@@ -178,7 +186,8 @@ def zero_cotan_weight(mesh: Mesh) -> list[Notice]:
     return _notice(
         "zero_cotan_weight",
         f"{len(bad)} of {mesh.complex.n(1)} edges have cotan weight zero (to {NO_WEIGHT:g}), the first is edge "
-        f"{_vertices(mesh, 1, bad[0])}; star='diagonal' is singular or close to it, the default star='galerkin' is positive.",
+        f"{_vertices(mesh, 1, bad[0])}; star='diagonal' is singular or close to it, the default "
+        "star='galerkin' is positive.",
         bad,
     )
 
@@ -195,7 +204,8 @@ def non_finite_field(mesh: Mesh) -> list[Notice]:
             if len(bad):
                 out += _notice(
                     "non_finite_field",
-                    f"The {what} field {name!r} has {len(bad)} of {len(values)} values that are not finite, the first in "
+                    f"The {what} field {name!r} has {len(bad)} of {len(values)} values that are not finite, "
+                    "the first in "
                     f"row {bad[0]}; mend it before it serves as a target, a threshold or a form.",
                     bad,
                 )
@@ -215,8 +225,10 @@ def poor_quality(mesh: Mesh) -> list[Notice]:
     angles = face_angles(mesh) if mesh.dim == 2 else dihedral_angles(mesh)
     return _notice(
         "poor_quality",
-        f"{len(bad)} of {len(ratio)} cells are very thin (mean ratio below {NEEDLE}), the first is cell {bad[0]}; angles "
-        f"range from {angles[~flat].min():.3g}° to {angles[~flat].max():.3g}°, so expect inaccurate metric results there.",
+        f"{len(bad)} of {len(ratio)} cells are very thin (mean ratio below {NEEDLE}), the first is cell "
+        f"{bad[0]}; angles "
+        f"range from {angles[~flat].min():.3g}° to {angles[~flat].max():.3g}°, so expect inaccurate metric "
+        "results there.",
         bad,
     )
 

@@ -19,6 +19,7 @@ from hsd.mesh.io.stl import read_stl
 from hsd.mesh.io.tables import read_csv, read_points
 from hsd.mesh.io.vtk_legacy import read_vtk
 from hsd.mesh.io.vtk_xml import read_vtp, read_vtu
+from hsd.mesh.io.writers import WRITERS, save_mesh
 from hsd.mesh.mesh import Mesh
 from hsd.mesh.raw import RawMesh
 
@@ -50,9 +51,9 @@ def load_mesh(
     """A mesh from a file; the suffix (upper or lower case) names the format, the content must agree.
 
     weld : tolerance relative to the box diagonal, 0 = off;  keep_loose : keep points that no cell uses;
-    fill_triangles : a graph becomes its clique complex up to triangles;  radius : of the alpha complex of a point cloud.
+    fill_triangles : a graph becomes its clique complex up to triangles;  radius : of the alpha complex of points.
     What was changed on the way is in ``mesh.notices``.
-    Raises InputError: no_file, unknown_format, not_this_format, empty, truncated, header_too_large, index_out_of_range, …
+    Raises InputError: no_file, unknown_format, not_this_format, empty, truncated, header_too_large, index_out_of_range …
     """
     path = Path(path)
     if not path.is_file():
@@ -81,12 +82,14 @@ def read_raw(source: Source) -> RawMesh:
     suffix = Path(source.name).suffix.lower().lstrip(".")
     if suffix not in READERS:
         known = ", ".join("." + s for s in READERS)
-        raise InputError(f"{source.name}: unknown mesh format {'.' + suffix if suffix else '(no suffix)'}; known: {known}.",
-                         "unknown_format")  # fmt: skip
+        found = "." + suffix if suffix else "(no suffix)"
+        raise InputError(f"{source.name}: unknown mesh format {found}; known: {known}.", "unknown_format")
     if not source.head.strip(b" \t\r\n\0"):
         what = "is empty (0 bytes)" if source.size == 0 else "holds only blanks or zero bytes"
         raise InputError(f"{source.name} {what}; export or download it again.", "empty")
-    fitting_stl = suffix == "stl" and source.size >= 84 and source.size == 84 + 50 * int.from_bytes(source.head[80:84], "little")
+    fitting_stl = (
+        suffix == "stl" and source.size >= 84 and source.size == 84 + 50 * int.from_bytes(source.head[80:84], "little")
+    )
     if not fitting_stl:
         foreign = looks_like(source.head)
         if foreign and not (suffix == "npz" and "zip" in foreign):
@@ -101,4 +104,4 @@ def _load(source: Source, weld: float, keep_loose: bool, fill_triangles: bool, r
     return build_mesh(read_raw(source), Path(source.name).stem, weld, keep_loose, fill_triangles, radius)
 
 
-__all__ = ["READERS", "load_mesh", "load_mesh_bytes", "read_raw"]
+__all__ = ["READERS", "WRITERS", "load_mesh", "load_mesh_bytes", "read_raw", "save_mesh"]

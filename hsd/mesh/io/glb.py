@@ -64,7 +64,12 @@ class _Scene:
     def item(self, kind: str, index: object) -> dict:
         """Entry ``index`` of a top list of the document."""
         items = self.document.get(kind, [])
-        if not isinstance(index, int) or isinstance(index, bool) or not isinstance(items, list) or not 0 <= index < len(items):
+        if (
+            not isinstance(index, int)
+            or isinstance(index, bool)
+            or not isinstance(items, list)
+            or not 0 <= index < len(items)
+        ):
             raise self.bad(f"{kind} has no entry {str(index)[:20]}")
         if not isinstance(items[index], dict):
             raise self.bad(f"entry {index} of {kind} is no object")
@@ -100,7 +105,13 @@ class _Scene:
         offset = self.number(a, "byteOffset", 0)
         need = offset + (count - 1) * stride + row if count else 0
         if stride < row or need > length or start + length > len(self.binary):
-            raise short_file(self.name, need, min(length, max(len(self.binary) - start, 0)), f"accessor {index}", len(self.binary))
+            raise short_file(
+                self.name,
+                need,
+                min(length, max(len(self.binary) - start, 0)),
+                f"accessor {index}",
+                len(self.binary),
+            )
         values = np.ndarray((count, width), dtype, self.binary, start + offset, (stride, dtype.itemsize))
         out = values.astype(np.float64 if kind == 5126 else np.int64)
         if a.get("normalized") and kind != 5126:
@@ -148,8 +159,10 @@ class _Scene:
     def local(self, node: dict, index: int) -> np.ndarray:
         def vector(key: str, default: list[float]) -> np.ndarray:
             value = node.get(key, default)
-            ok = isinstance(value, list) and len(value) == len(default) and all(
-                isinstance(x, (int, float)) and not isinstance(x, bool) and abs(x) < 1e100 for x in value
+            ok = (
+                isinstance(value, list)
+                and len(value) == len(default)
+                and all(isinstance(x, (int, float)) and not isinstance(x, bool) and abs(x) < 1e100 for x in value)
             )
             if not ok:
                 raise self.bad(f"{key} of node {index} should be {len(default)} numbers")
@@ -181,9 +194,7 @@ class _Scene:
                 if shift_to > MAX_POINTS:
                     raise InputError(f"{self.name} places more than {MAX_POINTS} points.", "too_large")
                 points.append(own @ matrix[:3, :3].T + matrix[:3, 3])
-                blocks.append(
-                    CellBlock(block.kind, block.flat + shift, block.offsets, block.file_cells + first)
-                )
+                blocks.append(CellBlock(block.kind, block.flat + shift, block.offsets, block.file_cells + first))
                 shift, first = shift_to, first + len(block)
         if not blocks:
             raise InputError(f"{self.name} places no mesh in its scene.", "empty")
@@ -212,7 +223,8 @@ class _Scene:
             bad = np.flatnonzero((corners < 0) | (corners >= len(points)))
             if len(bad):
                 raise InputError(
-                    f"{self.name}: entry {bad[0]} of mesh {index} names vertex index {corners[bad[0]]} of {len(points)}.",
+                    f"{self.name}: entry {bad[0]} of mesh {index} names vertex index {corners[bad[0]]} of "
+                    f"{len(points)}.",
                     "index_out_of_range",
                 )
             out.append((points, self.block(p.get("mode", 4), corners, index)))
@@ -230,7 +242,9 @@ class _Scene:
         if mode == 1:
             return CellBlock.of_rows("line", corners[: n // 2 * 2].reshape(-1, 2))
         if mode in (2, 3) and n >= 2:
-            return CellBlock.of_lengths("line", np.append(corners, corners[0]) if mode == 2 else corners, [n + (mode == 2)])
+            return CellBlock.of_lengths(
+                "line", np.append(corners, corners[0]) if mode == 2 else corners, [n + (mode == 2)]
+            )
         if mode == 0:
             return CellBlock.of_rows("vertex", corners[:, None])
         raise self.bad(f"a primitive of mesh {index} has mode {str(mode)[:20]} with {n} corners")

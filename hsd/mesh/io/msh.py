@@ -15,16 +15,27 @@ from hsd.mesh.io.source import Source, is_binary
 from hsd.mesh.io.tokens import Tokens
 from hsd.mesh.raw import DEGREE, CellBlock, RawMesh
 
-ELEMENTS = {15: ("vertex", 1, 1), 1: ("line", 2, 2), 2: ("polygon", 3, 3), 3: ("polygon", 4, 4), 4: ("tetra", 4, 4),
-            8: ("line", 2, 3), 9: ("polygon", 3, 6), 10: ("polygon", 4, 9), 16: ("polygon", 4, 8), 11: ("tetra", 4, 10)}  # fmt: skip
+ELEMENTS = {
+    15: ("vertex", 1, 1), 1: ("line", 2, 2), 2: ("polygon", 3, 3), 3: ("polygon", 4, 4), 4: ("tetra", 4, 4),
+    8: ("line", 2, 3), 9: ("polygon", 3, 6), 10: ("polygon", 4, 9), 16: ("polygon", 4, 8), 11: ("tetra", 4, 10),
+}  # fmt: skip
 """Gmsh element type → kind, corners, nodes."""
-REFUSED = {5: "hexahedra", 6: "prisms", 7: "pyramids", 12: "hexahedra", 17: "hexahedra", 13: "prisms", 14: "pyramids"}
+REFUSED = {
+    5: "hexahedra",
+    6: "prisms",
+    7: "pyramids",
+    12: "hexahedra",
+    17: "hexahedra",
+    13: "prisms",
+    14: "pyramids",
+}
 
 
 def read_msh(source: Source) -> RawMesh:
     """Points, cells of the top dimension, markers below it; cell fields ``physical`` and ``entity``.
 
-    Raises InputError (not_this_format, empty, truncated, header_too_large, unsupported, unsupported_cells, unknown_node).
+    Raises InputError (not_this_format, empty, truncated, header_too_large, unsupported, unsupported_cells,
+    index_out_of_range).
     """
     start = source.head.lstrip()
     if not start.startswith(b"$"):
@@ -91,7 +102,9 @@ def _elements_2(t: Tokens) -> list[tuple[int, np.ndarray, np.ndarray]]:
     out = []
     for (type_, n_tags), found in starts.items():
         begin, order = np.array(found).T
-        info = np.stack([order, values[begin + 3] if n_tags else order * 0, values[begin + 4] if n_tags > 1 else order * 0])
+        info = np.stack(
+            [order, values[begin + 3] if n_tags else order * 0, values[begin + 4] if n_tags > 1 else order * 0]
+        )
         nodes = values[begin[:, None] + 3 + n_tags + np.arange(_n_nodes(type_, t.what))]
         out.append((type_, info.T, nodes))
     return out
@@ -135,7 +148,8 @@ def _n_nodes(type_: int, name: str) -> int:
     if type_ not in ELEMENTS:
         word = REFUSED.get(type_, f"elements of Gmsh type {type_}")
         raise InputError(
-            f"{name} holds {word}; points, lines, triangles, quadrangles and tetrahedra (also of second order) are read.",
+            f"{name} holds {word}; points, lines, triangles, quadrangles and tetrahedra (also of second "
+            "order) are read.",
             "unsupported_cells",
         )
     return ELEMENTS[type_][2]
@@ -166,6 +180,8 @@ def _raw(tags: np.ndarray, points: np.ndarray, rows: list, name: str) -> RawMesh
             )
         fields["physical"][info[:, 0]], fields["entity"][info[:, 0]] = info[:, 1], info[:, 2]
         blocks.append(
-            CellBlock.of_rows(kind, order[where], file_cells=info[:, 0], is_marker=DEGREE[kind] < top and DEGREE[kind] < 3)
+            CellBlock.of_rows(
+                kind, order[where], file_cells=info[:, 0], is_marker=DEGREE[kind] < top and DEGREE[kind] < 3
+            )
         )
     return RawMesh(points, blocks, {}, fields, format="MSH", index_base=0, notices=notices)

@@ -30,7 +30,9 @@ def read_npz(source: Source) -> RawMesh:
         raise source.refuse("a NumPy archive (.npz)", "it is no zip archive")
     try:
         with zipfile.ZipFile(io.BytesIO(source.read())) as archive:
-            arrays = {info.filename.removesuffix(".npy"): _array(archive, info, source) for info in _entries(archive, source)}
+            arrays = {
+                info.filename.removesuffix(".npy"): _array(archive, info, source) for info in _entries(archive, source)
+            }
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         raise InputError(f"{source.name} is a damaged zip archive ({error}).", "truncated") from error
     return _raw(arrays, source.name)
@@ -43,7 +45,8 @@ def _entries(archive: zipfile.ZipFile, source: Source) -> list[zipfile.ZipInfo]:
     total = sum(info.file_size for info in entries)
     if total > LIMIT:
         raise InputError(
-            f"{source.name} unpacks to {total / 2**30:.1f} GiB; up to {LIMIT / 2**30:.0f} GiB are read.", "header_too_large"
+            f"{source.name} unpacks to {total / 2**30:.1f} GiB; up to {LIMIT / 2**30:.0f} GiB are read.",
+            "header_too_large",
         )
     return entries
 
@@ -62,7 +65,8 @@ def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, source: Source) -> n
             raise InputError(f"{source.name}: {name} holds {dtype}, not numbers; objects are never unpickled.", "shape")
         if any(not isinstance(s, int) or s < 0 for s in shape) or math.prod(shape) * dtype.itemsize > info.file_size:
             raise InputError(
-                f"{source.name}: {name} announces shape {shape}, more than its {info.file_size} bytes hold.", "header_too_large"
+                f"{source.name}: {name} announces shape {shape}, more than its {info.file_size} bytes hold.",
+                "header_too_large",
             )
         data = handle.read(math.prod(shape) * dtype.itemsize)
     if len(data) < math.prod(shape) * dtype.itemsize:
@@ -86,16 +90,21 @@ def _raw(arrays: dict[str, np.ndarray], name: str) -> RawMesh:
         rows = rows[:, None] if key == "vertices" and rows.ndim == 1 else rows
         if rows.ndim != 2 or rows.dtype.kind not in "iu" or (width or rows.shape[1]) != rows.shape[1]:
             need = "≥3" if width is None else width
-            raise InputError(f"{name}: {key} must be whole numbers of shape (m, {need}); found {rows.dtype} {rows.shape}.", "shape")
+            raise InputError(
+                f"{name}: {key} must be whole numbers of shape (m, {need}); found {rows.dtype} {rows.shape}.",
+                "shape",
+            )
         blocks.append(CellBlock.of_rows(kind, rows, first))
         first += len(rows)
     n = 0
     if points is None:
-        if not blocks or any(b.kind != "line" for b in blocks):
+        if not blocks or any(b.kind not in ("line", "vertex") for b in blocks):
             raise InputError(f"{name} has no array 'points' (only a graph, with 'edges', may lack it).", "empty")
         n = int(max(b.flat.max() for b in blocks)) + 1
         if n > 10 * first + 1_000_000:
-            raise InputError(f"{name}: vertex number {n - 1} for {first} edges; number vertices from 0 without gaps.", "shape")
+            raise InputError(
+                f"{name}: vertex number {n - 1} for {first} edges; number vertices from 0 without gaps.", "shape"
+            )
     elif points.ndim != 2 or points.shape[1] < 2:
         raise InputError(f"{name}: points must have shape (n, D) with D ≥ 2; found {points.shape}.", "shape")
     else:
@@ -107,4 +116,6 @@ def _raw(arrays: dict[str, np.ndarray], name: str) -> RawMesh:
             fields[where][rest] = values
         elif values.ndim and len(values) in (n, first):
             fields["point" if len(values) == n else "cell"][key] = values
-    return RawMesh(points, blocks, fields["point"], fields["cell"], format="NPZ", n_graph=0 if points is not None else n)
+    return RawMesh(
+        points, blocks, fields["point"], fields["cell"], format="NPZ", n_graph=0 if points is not None else n
+    )

@@ -15,15 +15,17 @@ from hsd.mesh.io.tokens import first_bad, numbers
 from hsd.mesh.raw import CellBlock, RawMesh
 
 KEYWORDS = frozenset(
-    b"v vt vn vp f fo l p o g s mtllib usemtl usemap cstype deg curv curv2 surf parm trim hole scrv sp end con mg bevel "
-    b"c_interp d_interp lod shadow_obj trace_obj ctech stech bmat step call csh maplib".split()
+    b"v vt vn vp f fo l p o g s mtllib usemtl usemap cstype deg curv curv2 surf parm trim hole scrv sp end con mg "
+    b"bevel c_interp d_interp lod shadow_obj trace_obj ctech stech bmat step call csh maplib".split()
 )
 ELEMENTS = (("polygon", (b"f", b"fo"), 3), ("line", (b"l",), 2), ("vertex", (b"p",), 1))
 
 
 def read_obj(source: Source) -> RawMesh:
-    """Points, faces, then lines, then points elements, each in file order; a 4th to 6th coordinate (weight, colour) is a
-    field.  Raises InputError (not_this_format, empty, bad_number, index_out_of_range, short_cell)."""
+    """Points, faces, then lines, then point elements, each in file order; colours after the coordinates are a field.
+
+    Raises InputError (not_this_format, empty, bad_number, index_out_of_range, short_cell).
+    """
     require_text(source, "an OBJ mesh")
     _check_head(source)
     data = source.read().replace(b"\\\r\n", b" ").replace(b"\\\n", b" ").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
@@ -59,7 +61,8 @@ def _points(texts: list[bytes]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     short = np.flatnonzero(widths < 3)
     if len(short):
         raise InputError(
-            f"Vertex {short[0] + 1} of the OBJ file has {widths[short[0]]} coordinate(s); 3 are needed.", "bad_number"
+            f"Vertex {short[0] + 1} of the OBJ file has {widths[short[0]]} coordinate(s); 3 are needed.",
+            "bad_number",
         )
     flat = numbers(b" ".join(texts), int(widths.sum()), "vertex coordinates of the OBJ file")
     start = np.cumsum(widths) - widths

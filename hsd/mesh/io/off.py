@@ -59,17 +59,24 @@ def read_off(source: Source) -> RawMesh:
             point_lines = [b" ".join(line.split()[:width]) for line in point_lines]
             widths = {width}
         else:
-            raise InputError(f"{source.name}: every vertex line needs {width} numbers; found {sorted(widths)}.", "bad_number")
+            raise InputError(
+                f"{source.name}: every vertex line needs {width} numbers; found {sorted(widths)}.", "bad_number"
+            )
     rows = numbers(b"\n".join(point_lines), n * max(widths, default=width), f"vertices of {source.name}").reshape(n, -1)
-    lengths = np.array([whole(line.split(None, 1)[0], "number of corners of a face", source.name) for line in face_lines])
+    lengths = np.array(
+        [whole(line.split(None, 1)[0], "number of corners of a face", source.name) for line in face_lines]
+    )
     split = [line.split() for line in face_lines]
     for i, (row, length) in enumerate(zip(split, lengths)):
         if len(row) <= length:
             raise InputError(
-                f"{source.name}: face {i} announces {length} corners, but its line has {len(row) - 1} numbers.", "truncated"
+                f"{source.name}: face {i} announces {length} corners, but its line has {len(row) - 1} numbers.",
+                "truncated",
             )
     flat = [token for row, length in zip(split, lengths) for token in row[1 : length + 1]]
-    corners = numbers(b" ".join(flat), len(flat), f"faces of {source.name}", np.int64) if flat else np.zeros(0, np.int64)
+    corners = (
+        numbers(b" ".join(flat), len(flat), f"faces of {source.name}", np.int64) if flat else np.zeros(0, np.int64)
+    )
     return _raw(rows, corners, lengths, dim, bool(homogeneous), bool(with_normals), bool(coloured), bool(textured))
 
 

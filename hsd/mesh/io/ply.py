@@ -139,7 +139,9 @@ def _walk(values: np.ndarray, e: _Element, convert: object, name: str) -> tuple[
     for i in range(n):
         for j, is_list in enumerate(plan):
             if at >= total:
-                raise InputError(f"{name} ends inside row {i} of {n} of element {e.name}; the file is cut.", "truncated")
+                raise InputError(
+                    f"{name} ends inside row {i} of {n} of element {e.name}; the file is cut.", "truncated"
+                )
             if is_list:
                 length = values[at]
                 if not 0 <= length <= total - at - 1 or length != int(length):
@@ -197,7 +199,9 @@ def _read_binary(data: bytes, at: int, e: _Element, order: str, name: str) -> tu
                 n = int(np.frombuffer(head, order + length)[0]) if len(head) == _width(length) else -1
                 at += _width(length)
             if n < 0 or at + n * _width(type_) > len(data):
-                raise InputError(f"{name} ends inside row {i} of {e.count} of element {e.name}; the file is cut.", "truncated")
+                raise InputError(
+                    f"{name} ends inside row {i} of {e.count} of element {e.name}; the file is cut.", "truncated"
+                )
             columns[j].append(np.frombuffer(data, order + type_, n, at))
             lengths[j].append(n)
             at += n * _width(type_)

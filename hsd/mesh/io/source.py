@@ -74,7 +74,8 @@ class Source:
     def refuse(self, format_: str, found: str, kind: str = "not_this_format") -> InputError:
         """The error for content that is not what the name says."""
         return InputError(
-            f"{self.name} should be {format_}, but {found}; give the right file or rename it to its real type.", kind
+            f"{self.name} should be {format_}, but {found}; give the right file or rename it to its real type.",
+            kind,
         )
 
 

@@ -30,7 +30,9 @@ def read_stl(source: Source) -> RawMesh:
     elif n >= 0 and is_binary(head) and head[:80].strip(b"\0 ") == head[:80].rstrip(b"\0 ").lstrip(b"\0 ") and n > 0:
         corners = _odd_binary(source, n)
     else:
-        raise source.refuse("an STL mesh", "it begins neither with 'solid' nor with a binary header whose count fits the size")
+        raise source.refuse(
+            "an STL mesh", "it begins neither with 'solid' nor with a binary header whose count fits the size"
+        )
     if not len(corners):
         raise InputError(f"{source.name} is an STL file without a single triangle; export the mesh again.", "empty")
     return RawMesh(
@@ -47,7 +49,9 @@ def _odd_binary(source: Source, n: int) -> np.ndarray:
     printable = sum(32 <= c < 127 for c in source.head[:80].rstrip(b"\0"))
     plausible = printable == len(source.head[:80].rstrip(b"\0"))
     if not plausible:
-        raise source.refuse("an STL mesh", f"its header counts {n} triangles where the size allows {have}, and is no text")
+        raise source.refuse(
+            "an STL mesh", f"its header counts {n} triangles where the size allows {have}, and is no text"
+        )
     if n > have:
         raise short_file(source.name, n, have, "triangles", source.size)
     return np.frombuffer(source.read(), RECORD, n, 84)["corners"].astype(np.float64)

@@ -9,7 +9,14 @@ from hsd.mesh.io.source import Source, require_text
 from hsd.mesh.io.tokens import numbers, without_comments
 from hsd.mesh.raw import CellBlock, RawMesh
 
-EDGE_HEADERS = (("source", "target"), ("tail", "head"), ("from", "to"), ("u", "v"), ("i", "j"), ("vertex1", "vertex2"))
+EDGE_HEADERS = (
+    ("source", "target"),
+    ("tail", "head"),
+    ("from", "to"),
+    ("u", "v"),
+    ("i", "j"),
+    ("vertex1", "vertex2"),
+)
 
 
 def read_points(source: Source) -> RawMesh:
@@ -22,7 +29,9 @@ def read_points(source: Source) -> RawMesh:
 
 def _points(source: Source, header: list[str] | None, rows: np.ndarray) -> RawMesh:
     if rows.shape[1] < 2:
-        raise InputError(f"{source.name}: a row of a point table needs 2 or 3 numbers; found {rows.shape[1]}.", "bad_number")
+        raise InputError(
+            f"{source.name}: a row of a point table needs 2 or 3 numbers; found {rows.shape[1]}.", "bad_number"
+        )
     dim = min(rows.shape[1], 3)
     names = header if header is not None else [f"c{j}" for j in range(rows.shape[1])]
     if header is not None and {"x", "y"} <= set(names):
@@ -40,10 +49,14 @@ def read_csv(source: Source) -> RawMesh:
         if not len(rows):
             raise InputError(f"{source.name} is an edge list without edges.", "empty")
         ends = rows[:, :2]
-        wrong = ~(np.isfinite(ends).all(axis=1)) | (ends != np.floor(ends)).any(axis=1) | (np.abs(ends) > 2**53).any(axis=1)
+        wrong = (
+            ~(np.isfinite(ends).all(axis=1)) | (ends != np.floor(ends)).any(axis=1) | (np.abs(ends) > 2**53).any(axis=1)
+        )
         bad = np.flatnonzero(wrong)
         if len(bad):
-            raise InputError(f"{source.name}: row {bad[0] + 1} should hold two whole vertex numbers.", "bad_number", bad[:100])
+            raise InputError(
+                f"{source.name}: row {bad[0] + 1} should hold two whole vertex numbers.", "bad_number", bad[:100]
+            )
         labels, number = np.unique(ends.astype(np.int64), return_inverse=True)
         plain = labels[0] == 0 and labels[-1] == len(labels) - 1
         block = CellBlock.of_rows("line", number.reshape(-1, 2))
@@ -53,7 +66,8 @@ def read_csv(source: Source) -> RawMesh:
     if header is not None and not {"x", "y"} <= set(header):
         known = " or ".join(",".join(h) for h in EDGE_HEADERS[:3])
         raise InputError(
-            f"{source.name}: columns {', '.join(header[:6])[:80]} are neither an edge list ({known}) nor points (x,y,z).",
+            f"{source.name}: columns {', '.join(header[:6])[:80]} are neither an edge list ({known}) nor "
+            "points (x,y,z).",
             "not_this_format",
         )
     return _points(source, header, rows)
@@ -82,7 +96,9 @@ def _table(source: Source, format_: str) -> tuple[list[str] | None, np.ndarray]:
             rows = rows[1:]
     widths = {len(row.split()) for row in rows}
     if len(widths) > 1:
-        raise InputError(f"{source.name}: rows have {min(widths)} to {max(widths)} columns; one number is needed.", "bad_number")
+        raise InputError(
+            f"{source.name}: rows have {min(widths)} to {max(widths)} columns; one number is needed.", "bad_number"
+        )
     width = widths.pop() if widths else len(header or [])
     if header is not None and len(header) != width:
         raise InputError(f"{source.name}: {len(header)} column names for {width} columns.", "bad_number")
@@ -95,5 +111,3 @@ def _is_number(word: bytes) -> bool:
     except ValueError:
         return False
     return True
-
-

@@ -89,7 +89,8 @@ def short_file(name: str, need: int, have: int, what: str, size: int) -> InputEr
     """The error for a header that promises more than the file holds."""
     kind = "header_too_large" if need > size else "truncated"
     return InputError(
-        f"{name} is cut or its header is wrong: {need} values are announced for {what}, but only {max(have, 0)} are there.",
+        f"{name} is cut or its header is wrong: {need} values are announced for {what}, but only "
+        f"{max(have, 0)} are there.",
         kind,
     )
 

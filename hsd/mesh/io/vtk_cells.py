@@ -1,4 +1,4 @@
-"""VTK cell types as cell blocks: linear vertices, lines, polygons, strips, tetrahedra; quadratic ones by their corners."""
+"""VTK cell types as cell blocks: vertices, lines, polygons, strips, tetrahedra; quadratic ones by their corners."""
 
 from __future__ import annotations
 
@@ -7,7 +7,17 @@ import numpy as np
 from hsd.errors import InputError, Notice
 from hsd.mesh.raw import CellBlock
 
-KIND = {1: "vertex", 2: "vertex", 3: "line", 4: "line", 5: "polygon", 6: "strip", 7: "polygon", 9: "polygon", 10: "tetra"}
+KIND = {
+    1: "vertex",
+    2: "vertex",
+    3: "line",
+    4: "line",
+    5: "polygon",
+    6: "strip",
+    7: "polygon",
+    9: "polygon",
+    10: "tetra",
+}
 FIXED = {1: 1, 3: 2, 5: 3, 8: 4, 9: 4, 10: 4}
 CORNERS = {21: ("line", 2), 22: ("polygon", 3), 23: ("polygon", 4), 28: ("polygon", 4), 24: ("tetra", 4)}
 REFUSED = {11: "voxels", 12: "hexahedra", 13: "wedges", 14: "pyramids", 42: "polyhedra"}
@@ -40,7 +50,9 @@ def cell_blocks(
         chosen = types == type_
         cells, entries, own = np.flatnonzero(chosen), flat[chosen[row]], lengths[chosen]
         if type_ == 0:
-            notices.append(Notice("empty_cells", f"{len(cells)} empty cell(s) were dropped.", tuple(cells[:100].tolist())))
+            notices.append(
+                Notice("empty_cells", f"{len(cells)} empty cell(s) were dropped.", tuple(cells[:100].tolist()))
+            )
             blocks.append(CellBlock.of_lengths("vertex", entries[:0], np.zeros(0, np.int64), file_cells=cells[:0]))
             continue
         if type_ in CORNERS:
@@ -50,14 +62,18 @@ def cell_blocks(
             start = np.cumsum(own) - own
             entries, own = entries[(start[:, None] + np.arange(corners)).ravel()], np.full(len(cells), corners)
             notices.append(
-                Notice("higher_order_cells", f"{len(cells)} curved cell(s) of VTK type {type_} are used by their corners.")
+                Notice(
+                    "higher_order_cells",
+                    f"{len(cells)} curved cell(s) of VTK type {type_} are used by their corners.",
+                )
             )
         elif type_ == PIXEL or type_ in KIND:
             kind = KIND.get(int(type_), "polygon")
             bad = np.flatnonzero(own != FIXED[type_]) if type_ in FIXED else []
             if len(bad):
                 raise InputError(
-                    f"{name}: cell {cells[bad[0]]} of VTK type {type_} has {own[bad[0]]} points; {FIXED[type_]} are needed.",
+                    f"{name}: cell {cells[bad[0]]} of VTK type {type_} has {own[bad[0]]} points; "
+                    f"{FIXED[type_]} are needed.",
                     "short_cell",
                     cells[bad[:100]],
                 )
@@ -66,7 +82,8 @@ def cell_blocks(
         else:
             word = REFUSED.get(int(type_), f"cells of VTK type {type_}")
             raise InputError(
-                f"{name} holds {len(cells)} {word}; vertices, lines, polygons, triangle strips and tetrahedra are read: "
+                f"{name} holds {len(cells)} {word}; vertices, lines, polygons, triangle strips and tetrahedra "
+                "are read: "
                 "split the cells into tetrahedra first.",
                 "unsupported_cells",
                 cells[:100],

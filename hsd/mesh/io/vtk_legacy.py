@@ -116,14 +116,17 @@ def read_vtk(source: Source) -> RawMesh:
         raise InputError(f"{source.name} holds a VTK header and nothing else.", "empty")
     form = parts[2].strip().upper()
     if form not in (b"ASCII", b"BINARY"):
-        raise InputError(f"{source.name}: the third line of a VTK file is ASCII or BINARY, found {shown(form)}.", "bad_header")
+        raise InputError(
+            f"{source.name}: the third line of a VTK file is ASCII or BINARY, found {shown(form)}.", "bad_header"
+        )
     cursor = (_Text if form == b"ASCII" else _Binary)(parts[3], source.name)
     if not cursor.peek():
         raise InputError(f"{source.name} holds a VTK header and nothing else.", "empty")
     word, kind = cursor.word().upper(), cursor.word().upper()
     if word != b"DATASET" or kind not in DATASETS:
         raise InputError(
-            f"{source.name}: dataset {shown(kind)} is not read; POLYDATA and UNSTRUCTURED_GRID are. Extract the surface first.",
+            f"{source.name}: dataset {shown(kind)} is not read; POLYDATA and UNSTRUCTURED_GRID are. Extract "
+            "the surface first.",
             "unsupported",
         )
     return _Reader(cursor, source.name).read()
@@ -197,7 +200,9 @@ class _Reader:
             name, width, rows = self.c.word(), self.count("components"), self.count("rows")
             type_ = self.c.word()
             if type_.lower() in (b"string", b"variant"):
-                raise InputError(f"{self.name}: field {shown(name)} holds text, which is not read; remove it.", "unsupported")
+                raise InputError(
+                    f"{self.name}: field {shown(name)} holds text, which is not read; remove it.", "unsupported"
+                )
             values = self.c.values(width * rows, type_, f"field {shown(name)}").reshape(rows, width)
             if place:
                 self.keep(place, name, values)
@@ -240,7 +245,9 @@ class _Reader:
         if b"CELLS" in self.sections:
             flat, offsets = self.sections[b"CELLS"]
             if len(self.types) != len(offsets) - 1:
-                raise InputError(f"{self.name}: {len(offsets) - 1} cells, but {len(self.types)} cell types.", "truncated")
+                raise InputError(
+                    f"{self.name}: {len(offsets) - 1} cells, but {len(self.types)} cell types.", "truncated"
+                )
             types = self.types
         else:
             own = [(key, self.sections[key]) for key in POLYDATA if key in self.sections]
@@ -250,5 +257,3 @@ class _Reader:
             offsets = np.concatenate([[0], np.cumsum(lengths)])
         blocks, notices = cell_blocks(flat, offsets, types, self.name)
         return RawMesh(self.points, blocks, self.fields["point"], self.fields["cell"], format="VTK", notices=notices)
-
-

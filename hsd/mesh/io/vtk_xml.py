@@ -43,7 +43,7 @@ def read_vtp(source: Source) -> RawMesh:
 
 
 def _read(source: Source, kind: str, format_: str) -> RawMesh:
-    """Raises InputError (not_this_format, entities, empty, truncated, header_too_large, unsupported, unsupported_cells)."""
+    """Raises InputError (not_this_format, entities, empty, truncated, header_too_large, unsupported, bad_offsets …)."""
     if source.head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise source.refuse(format_, "it is UTF-16 text; save it as UTF-8")
     if re.search(rb"<!\s*(DOCTYPE|ENTITY)", source.head, re.I):
@@ -89,7 +89,8 @@ class _Arrays:
         known = {None: None, "vtkZLibDataCompressor": "zlib", "vtkLZMADataCompressor": "lzma"}
         if compressor not in known:
             raise InputError(
-                f"{source.name} is compressed with {compressor!r}, which is not read; save it with zlib or uncompressed.",
+                f"{source.name} is compressed with {compressor!r}, which is not read; save it with zlib or "
+                "uncompressed.",
                 "unsupported",
             )
         self.codec = known[compressor]
@@ -113,7 +114,9 @@ class _Arrays:
             dtype = np.float64 if type_[0] == "f" else np.int64
             values = numbers(text, count, f"values of {what} in {name}", dtype) if count else np.zeros(0, dtype)
         elif form == "binary":
-            values = self._decode(b"".join((element.text or "").encode("ascii", "replace").split()), True, type_, what, n)
+            values = self._decode(
+                b"".join((element.text or "").encode("ascii", "replace").split()), True, type_, what, n
+            )
         elif form == "appended":
             offset = _whole(element.get("offset", ""), f"offset of {what}", name)
             if offset >= len(self.appended):
@@ -146,7 +149,9 @@ class _Arrays:
         total = (blocks - 1) * size + (last or size) if blocks else 0
         bound = min(LIMIT, self.source.size * RATIO if n is None else n * int(type_[1]) + size)
         if blocks > len(blob) or total > bound:
-            raise InputError(f"{self.source.name}: {what} claims to unpack to {total} bytes, too many.", "header_too_large")
+            raise InputError(
+                f"{self.source.name}: {what} claims to unpack to {total} bytes, too many.", "header_too_large"
+            )
         head_size = (3 + blocks) * word
         sizes = np.frombuffer(self._take(blob, 0, head_size, encoded, what), self.head)[3:]
         start = -(-head_size // 3) * 4 if encoded else head_size
@@ -202,7 +207,9 @@ def _piece(piece: ElementTree.Element, kind: str, arrays: _Arrays) -> dict:
         m = _whole(piece.get("NumberOfCells", "0"), "NumberOfCells", name)
         groups.append(("Cells", m, None))
     else:
-        groups += [(tag, _whole(piece.get(f"NumberOf{tag}", "0"), f"NumberOf{tag}", name), t) for tag, t in SECTIONS.items()]
+        groups += [
+            (tag, _whole(piece.get(f"NumberOf{tag}", "0"), f"NumberOf{tag}", name), t) for tag, t in SECTIONS.items()
+        ]
     flat, lengths, types = [], [], []
     for tag, m, type_ in groups:
         own = {a.get("Name", "").lower(): a for a in piece.findall(f"{tag}/DataArray")}
@@ -248,6 +255,8 @@ def _joined(pieces: list[dict], name: str, format_: str) -> RawMesh:
     )
     fields = []
     for key in ("point", "cell"):
-        common = [f for f in pieces[0][key] if all(f in p[key] and p[key][f].ndim == pieces[0][key][f].ndim for p in pieces)]
+        common = [
+            f for f in pieces[0][key] if all(f in p[key] and p[key][f].ndim == pieces[0][key][f].ndim for p in pieces)
+        ]
         fields.append({f: np.concatenate([p[key][f] for p in pieces]) for f in common})
     return RawMesh(np.concatenate([p["points"] for p in pieces]), blocks, *fields, format=format_, notices=notices)
