@@ -43,7 +43,7 @@ def car(
         return np.max([f(p) for f in gs], axis=0)
 
     low, high = np.array([-2.5, -1.3, 0.0]), np.array([2.6, 1.3, 2.0])
-    step = min(0.9 * edge, 0.8 * shape.shape.thickness if wing or roof_rails else 0.08)
+    step = min(1.25 * edge, 0.8 * shape.shape.thickness if wing or roof_rails else 0.08)
     points, faces = isosurface(g, low, high, step)
     points, label = snap_creases(points, faces, gs, 0.5 * step)
     points, faces, label = remesh(points, faces, label, gs, n_first, shape.fine, sweeps=4)

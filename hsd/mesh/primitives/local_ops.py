@@ -131,6 +131,13 @@ def vertex_kinds(faces: np.ndarray, label: np.ndarray, n: int, e: Edges | None =
     return np.where(count == 0, 0, np.where(count == 2, 1, 2))
 
 
+def _normal_and_fit(corner: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Normals of triangles (m, 3, 3), and height over longest side (0.87 for equilateral ones)."""
+    normal = np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0])
+    side2 = ((corner - corner[:, [1, 2, 0]]) ** 2).sum(axis=2).max(axis=1)
+    return normal, np.linalg.norm(normal, axis=1) / (side2 + 1e-300)
+
+
 def collapse_round(points, faces, label, limit, at_most: int | None = None, fold: float = 0.3, shake: int = 0):
     """Contract independent edges shorter than limit (per vertex, the larger end counts), shortest first.
 
@@ -172,13 +179,12 @@ def collapse_round(points, faces, label, limit, at_most: int | None = None, fold
         stays = (faces[face] != other[which][:, None]).all(axis=1)
         which, face = which[stays], face[stays]
         corner = points[faces[face]]
-        before = np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0])
+        before, fit = _normal_and_fit(corner)
         corner[faces[face] == end[which][:, None]] = target[which]
-        after = np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0])
+        after, now = _normal_and_fit(corner)
         dot = np.einsum("ij,ij->i", before, after)
         size = np.linalg.norm(before, axis=1) * np.linalg.norm(after, axis=1)
-        side = np.linalg.norm(corner - corner[:, [1, 2, 0]], axis=2).max(axis=1)
-        bad = (dot < fold * size) | (np.linalg.norm(after, axis=1) < 0.12 * side**2)
+        bad = ((dot < fold * size) & (fit > 0.1)) | (now < np.minimum(0.12, fit))
         ok[which[bad]] = False
     pick, target, a, b = pick[ok], target[ok], a[ok], b[ok]
     if not len(pick):
