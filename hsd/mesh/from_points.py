@@ -40,7 +40,7 @@ def check_cloud(points: np.ndarray) -> np.ndarray:
 
 
 def merge_copies(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, tuple[Notice, ...]]:
-    """Distinct points in order of first appearance (m, D), the vertex of each point (n,), a notice if any were copies."""
+    """Distinct points in order of appearance (m, D), the vertex of each point (n,), a notice if any were copies."""
     _, first, inverse = np.unique(points + 0.0, axis=0, return_index=True, return_inverse=True)  # −0 is 0
     by_appearance = np.argsort(first)
     number = np.empty(len(first), np.int64)
