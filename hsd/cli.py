@@ -126,9 +126,11 @@ def run_modes(args: argparse.Namespace) -> None:
     if by_part and args.n is not None:
         args.usage("give either --n, or --n-exact and --n-coexact, not both")
     _check_out(args.out)
+    from hsd.cli_output import check_fits, save_modes
     from hsd.hodge.spectrum import HodgeBasis, lowest_modes
 
     mesh = load(args)
+    check_fits(args.out, mesh, args.degree)
     with _progress(args) as progress:
         more = {"bc": args.bc, "star": args.star, "progress": progress}
         if by_part:
@@ -139,18 +141,18 @@ def run_modes(args: argparse.Namespace) -> None:
     _write(table(rows, ("mode", "part", "eigenvalue")) + "\n")
     _write_notices(basis.notices)
     if args.out:
-        from hsd.cli_output import save_modes
-
         save_modes(args.out, mesh, basis)
         _write(f"{len(rows)} modes written to {args.out}\n")
 
 
 def run_decompose(args: argparse.Namespace) -> None:
     _check_out(args.out)
+    from hsd.cli_output import check_fits, save_decomposition
     from hsd.dec.read_field import read_field
     from hsd.hodge.decomposition import decompose
 
     mesh = load(args)
+    check_fits(args.out, mesh, args.degree)
     omega, taken_as = read_field(mesh, args.field, args.degree)
     _write(taken_as + "\n\n")
     with _progress(args) as progress:
@@ -163,8 +165,6 @@ def run_decompose(args: argparse.Namespace) -> None:
     if args.bc == "relative" and (omega[mesh.complex.on_boundary(args.degree)] != 0).any():
         _write("Under relative conditions the values on boundary simplices count as zero.\n")
     if args.out:
-        from hsd.cli_output import save_decomposition
-
         save_decomposition(args.out, mesh, omega, parts)
         _write(f"parts written to {args.out}\n")
 

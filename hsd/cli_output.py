@@ -7,6 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from hsd import __version__
+from hsd.dec.flat import top_signs
+from hsd.dec.whitney import evaluation_matrix
+from hsd.errors import InputError
+from hsd.mesh.io import save_mesh
 
 
 def save_modes(path: Path, mesh, basis) -> None:
@@ -65,5 +69,36 @@ def _provenance(mesh, k: int, bc: str, star: str) -> dict:
     }
 
 
+def check_fits(path: Path | None, mesh, k: int) -> None:
+    """Refuse, before the long work, a file that cannot hold k-forms of this mesh.
+
+    Raises InputError (cannot_write), MetricError (no_positions), TopologyError (non_orientable).
+    """
+    if path is None or path.suffix.lower() == ".npz":
+        return
+    if mesh.dim == 3 and path.suffix.lower() == ".vtp":
+        raise InputError("A .vtp file holds no tetrahedra; write .vtu, .vtk or .npz.", "cannot_write")
+    if mesh.points is None or mesh.points.shape[1] > 3:
+        raise InputError(
+            f"{mesh.name} has no positions in the plane or in space, so no viewer can draw it; write .npz.",
+            "cannot_write",
+        )
+    if k == mesh.dim >= 2:
+        top_signs(mesh, "A density in a file for a viewer (.npz holds the cochain)")
+
+
 def _save_fields(path: Path, mesh, k: int, cochains: dict[str, np.ndarray]) -> None:
-    raise NotImplementedError
+    """Write cochains as what a viewer draws: node values (k = 0), vectors of the cells, or densities (k = dim ≥ 2)."""
+    if k == 0:
+        save_mesh(mesh, path, point_data=cochains, cell_data={})
+        return
+    n_cells, n = mesh.complex.n(mesh.dim), mesh.dim
+    centres = np.full((n_cells, n + 1), 1.0 / (n + 1))
+    evaluate = evaluation_matrix(mesh, k, np.arange(n_cells), centres)
+    fields = {name: (evaluate @ omega).reshape(n_cells, -1) for name, omega in cochains.items()}
+    for name, values in fields.items():
+        if values.shape[1] == 1:
+            fields[name] = values[:, 0]
+        else:
+            fields[name] = np.pad(values, ((0, 0), (0, 3 - values.shape[1])))
+    save_mesh(mesh, path, point_data={}, cell_data=fields)

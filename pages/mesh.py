@@ -31,5 +31,5 @@ with picture:
     st.plotly_chart(figure, theme=None, width="stretch", key="mesh_picture")
     st.caption(
         f"Mode {number} of the Hodge Laplacian on {degree}-forms: {mode.part} part, eigenvalue {mode.eigenvalue:.4g}. "
-        f"Colour is {mode.label}. The torus has no boundary, so no boundary condition is imposed."
+        f"Colour: {mode.label}. The torus has no boundary, so no boundary condition is imposed."
     )

@@ -32,6 +32,7 @@ EXTRA = {
 }
 # Exceptions, file by file (a prefix of the path): what a file wraps for everybody else.
 EXCEPTIONS = {
+    "hsd/linalg.py": {"threadpoolctl"},  # one BLAS thread inside iterations
     "hsd/mesh/io": {"pyvista", "vtk", "vtkmodules", "meshio"},  # file formats
     "hsd/mesh/point_laplacian": {"potpourri3d"},  # local triangulations of point clouds
     "hsd/hodge/cache": {"filelock"},  # two processes share the disk cache

@@ -99,6 +99,10 @@ BAD = {  # {tmp} is a folder with the files of bad_files
     "modes, none": "modes gallery:torus:500 --n 0",
     "modes, format": "modes gallery:torus:500 --out {tmp}/modes.txt",
     "modes, folder": "modes gallery:torus:500 --out {tmp}/no/modes.npz",
+    "modes, tetrahedra": "modes gallery:ball:500 --out {tmp}/modes.vtp",
+    "modes, no positions": "modes gallery:flat_torus:500 --out {tmp}/modes.vtu",
+    "modes, one-sided": "modes gallery:moebius:500 --degree 2 --out {tmp}/modes.vtu",
+    "modes, star": "modes gallery:klein:500 --star diagonal",
     "decompose, field": "decompose gallery:torus:500 --field no_such_field",
     "decompose, no file": "decompose gallery:torus:500 --field {tmp}/gone.npy",
     "decompose, degree": "decompose gallery:torus:500 --field x --degree 3",
@@ -218,7 +222,9 @@ def test_parts_for_a_viewer_come_back_as_fields(run, tmp_path, suffix):
     assert (code, err) == (0, "") and "node vectors" in text
     rows = [line.split() for line in text.splitlines()]
     share = {row[0]: float(row[2]) for row in rows if row[:1] in (["exact"], ["coexact"], ["harmonic"])}
-    assert share["harmonic"] > 80  # a rotation is close to the harmonic form around the axis
+    # ρ² dφ against the harmonic dφ: (∫dA)² / (∫ρ² dA ∫ρ⁻² dA) = √(1−r²) / (1 + 3r²/2) for R = 1, r = 0.4
+    assert share["harmonic"] == pytest.approx(100 * np.sqrt(1 - 0.16) / (1 + 1.5 * 0.16), abs=1.0)
+    assert share["exact"] < 0.1
     mesh = load_mesh(out)
     assert {"exact", "coexact", "harmonic"} <= {*mesh.point_fields, *mesh.cell_fields}
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hsd.dec.flat import flat, flat_flux
 from hsd.errors import InputError, UnknownNameError
 from hsd.mesh.mesh import Mesh
 
@@ -62,8 +63,9 @@ def cochain_of(mesh: Mesh, values: np.ndarray, k: int, what: str = "the field") 
 
     (N_k,)             : the cochain itself, in stored order
     (n_file_points,)   : k = 0, node values in file order
-    (n_file_points, D) : node vectors in file order, D the number of coordinates (or 3) → flat, k = 1
-    (n_file_cells, D)  : vectors on the file's triangles or tetrahedra → flat, k = 1
+    (n_file_points, D) : node vectors in file order, D the number of coordinates (or 3); k = 1: their circulation along
+                         edges (flat map), k = 2 in tetrahedra: their flux through faces
+    (n_file_cells, D)  : the same for vectors on the file's triangles or tetrahedra
     Raises InputError (shape, not_numeric, non_finite_field).
     """
     values = np.asarray(values)
@@ -73,18 +75,24 @@ def cochain_of(mesh: Mesh, values: np.ndarray, k: int, what: str = "the field") 
         values = values[:, 0]
     n_k, n_points, n_cells = mesh.complex.n(k), *_file_sizes(mesh)
     vector = values.ndim == 2 and mesh.points is not None and values.shape[1] in {mesh.points.shape[1], 3}
+    reading = {1: "circulation along edges", 2: "flux through faces" if mesh.dim == 3 else None}.get(k)
+    at = None
     if values.ndim == 1 and k == 0 and len(values) == n_points:
-        taken, how = "nodes", f"{what}: {n_points} node values in file order"
+        how = f"{what}: {n_points} node values in file order."
+        at = "nodes"
     elif values.shape == (n_k,):
-        taken, how = "cochain", f"{what}: {n_k} values, one a {k}-simplex in stored order, positive from tail to head"
-    elif vector and k == 1 and len(values) == n_points:
-        taken, how = "node vectors", f"{what}: {n_points} node vectors in file order, made a 1-form by the flat map"
-    elif vector and k == 1 and len(values) == n_cells:
-        taken, how = "cell vectors", f"{what}: {n_cells} cell vectors in file order, made a 1-form by the flat map"
+        sense = ", positive from tail to head" if k == 1 else ""
+        how = f"{what}: a {k}-cochain of {n_k} values in stored order{sense}."
+    elif vector and reading and len(values) == n_points:
+        how = f"{what}: {n_points} node vectors in file order, taken as their {reading}."
+        at = "vertices"
+    elif vector and reading and len(values) == n_cells:
+        how = f"{what}: {n_cells} cell vectors in file order, taken as their {reading}."
+        at = "cells"
     else:
         fits = [f"({n_k},) for a {k}-cochain"]
         fits += [f"({n_points},) for node values"] if k == 0 and n_points != n_k else []
-        fits += [f"({n_points}, 3) for node vectors", f"({n_cells}, 3) for cell vectors"] if k == 1 else []
+        fits += [f"({n_points}, 3) for node vectors", f"({n_cells}, 3) for cell vectors"] if reading else []
         raise InputError(f"{what} has shape {values.shape}; expected {' or '.join(fits)}.", "shape")
     values = np.array(values, dtype=np.float64)
     bad = np.flatnonzero(~np.isfinite(values.reshape(len(values), -1)).all(axis=1))
@@ -94,17 +102,13 @@ def cochain_of(mesh: Mesh, values: np.ndarray, k: int, what: str = "the field") 
             "non_finite_field",
             bad[:100],
         )
-    if taken == "nodes":
-        values = _on_vertices(mesh, values)
-    elif taken == "node vectors":
-        from hsd.dec.whitney import flat_vertex_vectors
-
-        values = flat_vertex_vectors(mesh, _padded(mesh, _on_vertices(mesh, values)))
-    elif taken == "cell vectors":
-        from hsd.dec.whitney import flat_cell_vectors
-
-        values = flat_cell_vectors(mesh, _padded(mesh, _on_cells(mesh, values)))
-    return values, how + "."
+    if at == "nodes":
+        return _on_vertices(mesh, values), how
+    if at is None:
+        return values, how
+    vectors = _on_vertices(mesh, values) if at == "vertices" else _on_cells(mesh, values)
+    vectors = vectors[:, : mesh.points.shape[1]]  # a planar mesh drops the third component
+    return (flat if k == 1 else flat_flux)(mesh, vectors, at), how
 
 
 # ---- file order to the mesh --------------------------------------------------------------------------------------
@@ -129,11 +133,6 @@ def _on_cells(mesh: Mesh, values: np.ndarray) -> np.ndarray:
     out = values[np.maximum(cell, 0)]
     out[cell < 0] = 0.0
     return out
-
-
-def _padded(mesh: Mesh, vectors: np.ndarray) -> np.ndarray:
-    """Vectors with as many components as the mesh has coordinates; a planar mesh drops the third."""
-    return vectors[:, : mesh.points.shape[1]]
 
 
 def _named_field(mesh: Mesh, name: str, k: int) -> tuple[np.ndarray, str]:

@@ -46,9 +46,13 @@ def gallery_basis(name: str, n_vertices: int, k: int, n_modes: int):
 
 
 def gallery_mode(name: str, n_vertices: int, k: int, n_modes: int, number: int) -> ModePicture:
-    """Mode ``number`` for drawing: its values for k = 0, the length of its vector field for k = 1."""
+    """Mode ``number`` by eigenvalue, for drawing: its values for k = 0, the length of its vectors for k = 1."""
     basis = gallery_basis(name, n_vertices, k, n_modes)
-    part, value, mode = str(basis.part[number]), float(basis.eigenvalues[number]), basis.modes[:, number]
+    column = np.argsort(basis.eigenvalues, kind="stable")[number]
+    part, value, mode = str(basis.part[column]), float(basis.eigenvalues[column]), basis.modes[:, column]
     if k == 0:
-        return ModePicture(mode, True, "the value of the mode", part, value)
-    raise NotImplementedError
+        return ModePicture(mode, True, "value of the mode", part, value)
+    from hsd.dec.whitney import sharp
+
+    vectors = sharp(basis.mesh, mode, k, at="vertices")  # (n_vertices, 3)
+    return ModePicture(np.linalg.norm(vectors, axis=1), False, "length of the mode's vector", part, value)

@@ -170,6 +170,20 @@ def test_a_degree_beyond_the_mesh_is_refused(tmp_path):
     assert caught.value.kind == "degree"
 
 
+def test_the_flux_of_a_constant_field_is_its_flux_through_each_face():
+    points = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]])
+    mesh = Mesh.from_cells(points, np.array([[0, 1, 2, 3], [1, 2, 3, 4]]))
+    corners = points[mesh.complex.simplices(2)]
+    areas = 0.5 * np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    for values, word in (
+        (np.tile([1.0, 2, 3], (5, 1)), "node vectors"),
+        (np.tile([1.0, 2, 3], (2, 1)), "cell vectors"),
+    ):
+        omega, sentence = cochain_of(mesh, values, 2)
+        assert np.allclose(omega, areas @ [1.0, 2, 3], rtol=0, atol=1e-14)
+        assert word in sentence and "flux" in sentence
+
+
 @pytest.mark.parametrize("vector", [(1.0, 0, 0), (0.0, 2, 0), (-1.0, 3, 0)])
 def test_the_flat_of_a_constant_field_is_its_work_along_each_edge(vector):
     along = np.diff(POINTS[EDGES], axis=1)[:, 0] @ vector
