@@ -81,6 +81,7 @@ class RawMesh:
     format       : name of the format; index_base : 0 or 1, how the file counts points and cells in messages
     is_soup      : the format has no index, so equal positions are one point
     n_graph      : number of vertices of a graph without positions
+    n_file_cells : number of cells in the file where some are in no block, else None
     """
 
     points: np.ndarray | None
@@ -92,6 +93,7 @@ class RawMesh:
     is_soup: bool = False
     n_graph: int = 0
     notices: list[Notice] = field(default_factory=list)
+    n_file_cells: int | None = None
 
     @property
     def n_points(self) -> int:
@@ -99,7 +101,7 @@ class RawMesh:
 
     @property
     def n_cells(self) -> int:
-        return sum(len(b) for b in self.blocks)
+        return sum(len(b) for b in self.blocks) if self.n_file_cells is None else self.n_file_cells
 
     def check(self) -> None:
         """Refuse what no cleaning can mend: wrong shapes, rows that are too short, point numbers out of range.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import math
+import struct
 import zipfile
 import zlib
 
@@ -33,7 +34,7 @@ def read_npz(source: Source) -> RawMesh:
             arrays = {
                 info.filename.removesuffix(".npy"): _array(archive, info, source) for info in _entries(archive, source)
             }
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+    except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, NotImplementedError, RuntimeError) as error:
         raise InputError(f"{source.name} is a damaged zip archive ({error}).", "truncated") from error
     return _raw(arrays, source.name)
 

@@ -62,7 +62,9 @@ def read_off(source: Source) -> RawMesh:
             raise InputError(
                 f"{source.name}: every vertex line needs {width} numbers; found {sorted(widths)}.", "bad_number"
             )
-    rows = numbers(b"\n".join(point_lines), n * max(widths, default=width), f"vertices of {source.name}").reshape(n, -1)
+    width = max(widths, default=width)
+    rows = numbers(b"\n".join(point_lines), n * width, f"vertices of {source.name}") if n else np.zeros(0)
+    rows = rows.reshape(n, width)
     lengths = np.array(
         [whole(line.split(None, 1)[0], "number of corners of a face", source.name) for line in face_lines]
     )

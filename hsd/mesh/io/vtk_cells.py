@@ -53,7 +53,6 @@ def cell_blocks(
             notices.append(
                 Notice("empty_cells", f"{len(cells)} empty cell(s) were dropped.", tuple(cells[:100].tolist()))
             )
-            blocks.append(CellBlock.of_lengths("vertex", entries[:0], np.zeros(0, np.int64), file_cells=cells[:0]))
             continue
         if type_ in CORNERS:
             kind, corners = CORNERS[type_]

@@ -256,4 +256,5 @@ class _Reader:
             types = np.concatenate([np.full(len(s[1]) - 1, POLYDATA[k]) for k, s in own]) if own else lengths
             offsets = np.concatenate([[0], np.cumsum(lengths)])
         blocks, notices = cell_blocks(flat, offsets, types, self.name)
-        return RawMesh(self.points, blocks, self.fields["point"], self.fields["cell"], format="VTK", notices=notices)
+        fields = self.fields["point"], self.fields["cell"]
+        return RawMesh(self.points, blocks, *fields, format="VTK", notices=notices, n_file_cells=len(types))

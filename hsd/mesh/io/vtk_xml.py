@@ -259,4 +259,5 @@ def _joined(pieces: list[dict], name: str, format_: str) -> RawMesh:
             f for f in pieces[0][key] if all(f in p[key] and p[key][f].ndim == pieces[0][key][f].ndim for p in pieces)
         ]
         fields.append({f: np.concatenate([p[key][f] for p in pieces]) for f in common})
-    return RawMesh(np.concatenate([p["points"] for p in pieces]), blocks, *fields, format=format_, notices=notices)
+    points = np.concatenate([p["points"] for p in pieces])
+    return RawMesh(points, blocks, *fields, format=format_, notices=notices, n_file_cells=len(lengths))
