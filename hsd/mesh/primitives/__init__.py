@@ -37,4 +37,4 @@ def gallery(name: str, n_vertices: int = 3000, **options) -> Mesh:
     if unknown:
         known = ", ".join(entry.options) or "none"
         raise InputError(f"{name} has no option {unknown[0]!r}; its options: {known}.", "bad_option")
-    return entry.build(int(n_vertices), **options)
+    return entry.build(max(int(n_vertices), entry.smallest), **options)

@@ -9,6 +9,7 @@ from hsd.mesh.mesh import Mesh
 
 HOLES = 0.5 * np.stack([np.cos(2 * np.pi * np.arange(3) / 3 + 0.5), np.sin(2 * np.pi * np.arange(3) / 3 + 0.5)], axis=1)
 HOLE_RADIUS = 0.2
+SWEEPS = 8
 
 
 def _rings(h: float) -> np.ndarray:
@@ -47,12 +48,12 @@ def disk_three_holes(n_vertices: int = 3000) -> Mesh:
         points, _ = _points(h)
         h *= np.sqrt(len(points) / max(n_vertices, 30))
     points, n_fixed = _points(h)
-    for sweep in range(8):
+    for sweep in range(SWEEPS):
         faces = Delaunay(points).simplices
         centre = points[faces].mean(axis=1)
         on_edge = (faces < n_fixed).all(axis=1)
         faces = faces[~on_edge | (_room(centre) > 0)]
-        if sweep == 7:
+        if sweep == SWEEPS - 1:
             break
         ends = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
         count = np.bincount(ends.ravel(), minlength=len(points))
