@@ -85,7 +85,8 @@ class HodgeSolver:
     def _scalar_factor(self) -> tuple[np.ndarray, Factor]:
         kernel = self._scalar_kernel
         keep = np.ones(self.dec.n(0), bool)
-        keep[np.argmax(kernel != 0, axis=0)] = False
+        if kernel.size:
+            keep[np.argmax(kernel != 0, axis=0)] = False
         stiffness = self.dec.upper_stiffness(0)
         return keep, Factor(stiffness[keep][:, keep])
 
