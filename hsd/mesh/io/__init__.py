@@ -53,7 +53,7 @@ def load_mesh(
     weld : tolerance relative to the box diagonal, 0 = off;  keep_loose : keep points that no cell uses;
     fill_triangles : a graph becomes its clique complex up to triangles;  radius : of the alpha complex of points.
     What was changed on the way is in ``mesh.notices``.
-    Raises InputError: no_file, unknown_format, not_this_format, empty, truncated, header_too_large, index_out_of_range …
+    Raises InputError: no_file, unknown_format, not_this_format, empty, truncated, header_too_large …
     """
     path = Path(path)
     if not path.is_file():

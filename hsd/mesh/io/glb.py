@@ -12,7 +12,7 @@ import numpy as np
 
 from hsd.errors import InputError, Notice
 from hsd.mesh.io.source import Source
-from hsd.mesh.io.tokens import short_file
+from hsd.mesh.io.tokens import short_file, widened
 from hsd.mesh.raw import CellBlock, RawMesh
 
 COMPONENT = {5120: "i1", 5121: "u1", 5122: "i2", 5123: "u2", 5125: "u4", 5126: "f4"}
@@ -113,7 +113,7 @@ class _Scene:
                 len(self.binary),
             )
         values = np.ndarray((count, width), dtype, self.binary, start + offset, (stride, dtype.itemsize))
-        out = values.astype(np.float64 if kind == 5126 else np.int64)
+        out = widened(values, kind == 5126)
         if a.get("normalized") and kind != 5126:
             out = np.maximum(out / np.iinfo(dtype).max, -1.0)
         return out

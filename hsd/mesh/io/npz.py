@@ -17,6 +17,7 @@ import numpy as np
 
 from hsd.errors import InputError
 from hsd.mesh.io.source import Source
+from hsd.mesh.io.tokens import widened
 from hsd.mesh.raw import CellBlock, RawMesh
 
 LIMIT = 2**31
@@ -34,7 +35,15 @@ def read_npz(source: Source) -> RawMesh:
             arrays = {
                 info.filename.removesuffix(".npy"): _array(archive, info, source) for info in _entries(archive, source)
             }
-    except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, NotImplementedError, RuntimeError) as error:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        struct.error,
+        EOFError,
+        ValueError,
+        NotImplementedError,
+        RuntimeError,
+    ) as error:
         raise InputError(f"{source.name} is a damaged zip archive ({error}).", "truncated") from error
     return _raw(arrays, source.name)
 
@@ -109,7 +118,7 @@ def _raw(arrays: dict[str, np.ndarray], name: str) -> RawMesh:
     elif points.ndim != 2 or points.shape[1] < 2:
         raise InputError(f"{name}: points must have shape (n, D) with D ≥ 2; found {points.shape}.", "shape")
     else:
-        points, n = points.astype(np.float64), len(points)
+        points, n = widened(points, True), len(points)
     fields: dict[str, dict[str, np.ndarray]] = {"point": {}, "cell": {}}
     for key, values in arrays.items():
         where, _, rest = key.partition("/")

@@ -8,7 +8,7 @@ import numpy as np
 
 from hsd.errors import InputError
 from hsd.mesh.io.source import Source
-from hsd.mesh.io.tokens import Tokens, short_file, whole
+from hsd.mesh.io.tokens import Tokens, short_file, whole, widened
 from hsd.mesh.raw import CellBlock, RawMesh
 
 TYPES = {
@@ -166,7 +166,7 @@ def _ranges(start: np.ndarray, lengths: np.ndarray) -> np.ndarray:
 
 
 def _typed(values: np.ndarray, type_: str) -> np.ndarray:
-    return values.astype(np.float64 if type_[0] == "f" else np.int64)
+    return widened(values, type_[0] == "f")
 
 
 def _read_binary(data: bytes, at: int, e: _Element, order: str, name: str) -> tuple[_Table, int]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from hsd.errors import InputError
 from hsd.mesh.io.source import Source, is_binary
-from hsd.mesh.io.tokens import numbers, short_file
+from hsd.mesh.io.tokens import numbers, short_file, widened
 from hsd.mesh.raw import CellBlock, RawMesh
 
 RECORD = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
@@ -24,7 +24,7 @@ def read_stl(source: Source) -> RawMesh:
     n = int.from_bytes(head[80:84], "little") if source.size >= 84 else -1
     text = head.lstrip()[:6].lower().startswith(b"solid") and not is_binary(head)
     if n >= 0 and source.size == 84 + 50 * n:
-        corners = np.frombuffer(source.read(), RECORD, n, 84)["corners"].astype(np.float64)
+        corners = widened(np.frombuffer(source.read(), RECORD, n, 84)["corners"], True)
     elif text:
         corners = _ascii(source)
     elif n >= 0 and is_binary(head) and head[:80].strip(b"\0 ") == head[:80].rstrip(b"\0 ").lstrip(b"\0 ") and n > 0:
@@ -54,7 +54,7 @@ def _odd_binary(source: Source, n: int) -> np.ndarray:
         )
     if n > have:
         raise short_file(source.name, n, have, "triangles", source.size)
-    return np.frombuffer(source.read(), RECORD, n, 84)["corners"].astype(np.float64)
+    return widened(np.frombuffer(source.read(), RECORD, n, 84)["corners"], True)
 
 
 def _ascii(source: Source) -> np.ndarray:

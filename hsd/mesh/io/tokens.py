@@ -113,6 +113,12 @@ def numbers(text: bytes, n: int, what: str, dtype: type = np.float64) -> np.ndar
     return out
 
 
+def widened(values: np.ndarray, to_float: bool) -> np.ndarray:
+    """float64 or int64 copies; NaN bit patterns pass without a floating-point warning."""
+    with np.errstate(invalid="ignore"):
+        return values.astype(np.float64 if to_float else np.int64)
+
+
 def first_bad(text: bytes, dtype: type = np.float64) -> str:
     """The first token that is no number, for a message."""
     convert = float if dtype is np.float64 else int

@@ -8,7 +8,7 @@ import numpy as np
 
 from hsd.errors import InputError
 from hsd.mesh.io.source import Source
-from hsd.mesh.io.tokens import Tokens, short_file, shown, whole
+from hsd.mesh.io.tokens import Tokens, short_file, shown, whole, widened
 from hsd.mesh.io.vtk_cells import cell_blocks, check_offsets
 from hsd.mesh.raw import RawMesh
 
@@ -91,7 +91,7 @@ class _Binary:
         if kind is None:
             return np.unpackbits(np.frombuffer(self.data, np.uint8, size, begin))[:n].astype(np.int64)
         out = np.frombuffer(self.data, ">" + kind, n, begin)
-        return out.astype(np.float64 if kind[0] == "f" else np.int64)
+        return widened(out, kind[0] == "f")
 
     def skip_metadata(self) -> None:
         blank = re.compile(rb"\n[ \t\r]*\n").search(self.data, self.at)

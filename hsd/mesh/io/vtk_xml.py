@@ -17,7 +17,7 @@ import numpy as np
 
 from hsd.errors import InputError
 from hsd.mesh.io.source import Source
-from hsd.mesh.io.tokens import numbers, short_file
+from hsd.mesh.io.tokens import numbers, short_file, widened
 from hsd.mesh.io.vtk_cells import cell_blocks
 from hsd.mesh.raw import RawMesh
 
@@ -126,7 +126,7 @@ class _Arrays:
             raise InputError(f"{name}: {what} has the unknown format {form!r}.", "unsupported")
         if n is not None and len(values) != n:
             raise short_file(name, n, len(values), what, self.source.size)
-        values = values.astype(np.float64 if type_[0] == "f" else np.int64)
+        values = widened(values, type_[0] == "f")
         return values.reshape(-1, width) if width > 1 else values
 
     def _decode(self, blob: bytes, encoded: bool, type_: str, what: str, n: int | None) -> np.ndarray:
