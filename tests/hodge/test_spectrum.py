@@ -105,7 +105,7 @@ def test_sphere_eigenvalues_converge_at_order_2(degree):
         count = 24 * (1 if degree == 0 else 2)
         basis = lowest_modes(mesh, degree, count + (1 if degree == 0 else 0), use_cache=False)
         values = np.sort(basis.eigenvalues[basis.part != "harmonic"])
-        exact = np.repeat([l * (l + 1) for l in range(1, 5)], [2 * l + 1 for l in range(1, 5)])
+        exact = np.repeat([a * (a + 1) for a in range(1, 5)], [2 * a + 1 for a in range(1, 5)])
         exact = np.sort(np.repeat(exact, 1 if degree == 0 else 2))
         errors.append(np.abs(values / exact - 1).max())
         sizes.append(mesh.complex.n_vertices**-0.5)
@@ -161,7 +161,7 @@ def test_icosphere_loses_no_copy_at_four_sizes_and_three_seeds(n, seed):
     mesh = gallery("sphere", n)
     for k in (0, 1):
         values = check_complete(mesh, k, 35, seed)
-        theory = np.repeat([l * (l + 1) for l in range(1, 6)], [2 * l + 1 for l in range(1, 6)])
+        theory = np.repeat([a * (a + 1) for a in range(1, 6)], [2 * a + 1 for a in range(1, 6)])
         assert np.abs(values[:35] / theory - 1).max() <= 60 / n + 1e-9
 
 
@@ -213,7 +213,8 @@ def test_canonical_sign_rule():
 
 def test_k_capped_says_how_many_exist():
     tetra = Mesh.from_cells(
-        np.array([[1.0, 1, 1], [-1, -1, 1], [-1, 1, -1], [1, -1, -1]]), np.array([[0, 1, 2], [0, 2, 3], [0, 3, 1], [1, 3, 2]])
+        np.array([[1.0, 1, 1], [-1, -1, 1], [-1, 1, -1], [1, -1, -1]]),
+        np.array([[0, 1, 2], [0, 2, 3], [0, 3, 1], [1, 3, 2]]),
     )
     basis = lowest_modes(tetra, 0, 20)
     assert basis.n_modes == 4 and basis.notices[0].kind == "k_capped" and "4 exist" in basis.notices[0].message
