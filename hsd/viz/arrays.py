@@ -146,7 +146,7 @@ def sample_seed(*parts: str) -> int:
 
 
 def area_samples(measure: np.ndarray, n: int, corners: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """n points spread evenly by measure over simplices with ``corners`` vertices: numbers (n,) and weights (n, corners).
+    """n points spread evenly by measure over simplices of ``corners`` vertices: numbers (n,), weights (n, corners).
 
     Stratified: one point in each n-th of the total measure; weights uniform in the simplex (Devroye 1986, Dirichlet).
     """

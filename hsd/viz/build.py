@@ -83,7 +83,7 @@ def surface_of(mesh: Mesh, points: np.ndarray | None = None, max_triangles: int 
         mesh_triangles=cx.simplices(2),
         centre=centre,
         scale=scale,
-        closed=cx.dim >= 2 and not (cx.has_boundary and cx.dim == 2) and len(edges) == 0 and cx.is_pure,
+        closed=cx.is_pure and (cx.dim == 3 or (cx.dim == 2 and not cx.has_boundary and cx.orientation is not None)),
         name=mesh.name,
     )
 

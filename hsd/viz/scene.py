@@ -131,7 +131,7 @@ class Mix:
             one[int(np.clip(round(controls[self.mode]), 0, n - 1))] = 1.0
             w = w * one
         if self.cut is not None:
-            w[int(round(controls[self.cut])) :] = 0.0
+            w[max(round(controls[self.cut]), 0) :] = 0.0
         for group, control in self.weights.items():
             w[np.array(self.columns.groups) == group] *= controls[control]
         return w

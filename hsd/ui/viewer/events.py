@@ -18,6 +18,7 @@ class Pick:
     stored (increasing) order, sum 1;  vertex: the nearest of the three;  position: in the mesh's unit
     exact : False where the picture is decimated, so that the place is approximate
     controls : values of all controls at the click;  rev: of the scene that was clicked
+    mesh, drawn_face, drawn_bary, seq : the same place as the page names it
     """
 
     panel: int
@@ -30,6 +31,8 @@ class Pick:
     rev: str = ""
     seq: int = 0
     mesh: str = ""
+    drawn_face: int = 0
+    drawn_bary: tuple[float, float, float] = (1.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,8 @@ def read_pick(scene: Scene, hashes: list[str], event: object) -> Pick | None:
         rev=str(event.get("rev", "")),
         seq=int(event.get("seq", 0)),
         mesh=hashes[int(event["panel"])],
+        drawn_face=int(event["face"]),
+        drawn_bary=tuple(float(w) for w in drawn),
     )
 
 
@@ -110,7 +115,7 @@ def read_place(scene: Scene, hashes: list[str], event: object) -> Place | None:
     """A placed, moved or deleted point from the page's message; None when it is stale."""
     if not isinstance(event, Mapping) or event.get("op") not in ("add", "move", "delete"):
         return None
-    if (surface := _surface(scene, event, hashes)) is None:
+    if _surface(scene, event, hashes) is None:
         return None
     known = {m.id for m in scene.panels[int(event["panel"])].markers}
     op, marker = event["op"], event.get("id")

@@ -38,7 +38,7 @@ def readout(scene: Scene, hashes: Sequence[str], pick: Pick | None) -> dict | No
     if not names <= set(pick.controls):
         return None
     surface = scene.panels[pick.panel].surface
-    if pick.face >= surface.n_mesh_faces or not pick.mesh == hashes[pick.panel]:
+    if pick.face >= surface.n_mesh_faces or pick.mesh != hashes[pick.panel]:
         return None
     triangle = surface.mesh_triangles[pick.face]
     texts: list[str | None] = []
@@ -53,4 +53,15 @@ def readout(scene: Scene, hashes: Sequence[str], pick: Pick | None) -> dict | No
         else:
             unit = f" {panel.colour.unit}" if panel.colour.unit not in ("", "1") else ""
             texts.append(f"{value:.10g}{unit}")
-    return {"seq": pick.seq, "mesh": pick.mesh, "panel": pick.panel, "texts": texts, "face": pick.face}
+    position = (np.asarray(pick.position) - surface.centre) * surface.scale
+    return {
+        "seq": pick.seq,
+        "mesh": pick.mesh,
+        "panel": pick.panel,
+        "texts": texts,
+        "label": str(pick.face),
+        "drawn_face": pick.drawn_face,
+        "drawn_bary": list(pick.drawn_bary),
+        "controls": dict(pick.controls),
+        "pos": [float(f"{x:.6g}") for x in position],
+    }

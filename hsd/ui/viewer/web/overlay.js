@@ -1,0 +1,224 @@
+// What lies over the canvas and moves with it: titles, bars, arrow keys, labels, the read-out of a picked point.
+
+import { cast } from './bvh.js';
+import { norm, scale, sub } from './camera.js';
+import { format } from './ticks.js';
+import { Bar, barWidth, element, keyOf, keySvg } from './ui.js';
+
+export class Overlay {
+  constructor(view) {
+    this.view = view;
+    this.root = element('div', 'overlay');
+    this.cells = [];
+    this.bars = [];
+    this.labels = new Map();
+    this.ring = [];
+    this.picked = null; // {panel, mesh, face, bary, pos, seq, controls, texts}
+  }
+
+  // ---- layout ----------------------------------------------------------------------------------------------------
+
+  /** Boxes of the panels inside a stage of w × h pixels; colour bars take their width from them. */
+  layout(w, h, n, scene) {
+    const { theme } = this.view;
+    const cols = Math.min(n, scene.layout.cols ?? (n <= 3 ? (w / n >= 230 ? n : 1) : Math.ceil(n / (w / h > 2.4 ? 1 : 2))));
+    const rows = Math.ceil(n / cols);
+    const coloured = scene.panels.map((p) => p.colour).filter(Boolean);
+    // one bar at the right for all, where all share a scale
+    this.common = n > 1 && coloured.length > 1 && coloured[0].scale != null && coloured.every((c) => c.scale === coloured[0].scale);
+    const strip = this.common ? barWidth(coloured[0], theme, w / cols) : 0;
+    const cw = (w - strip) / cols, ch = h / rows;
+    const boxes = [];
+    this.barBoxes = [];
+    for (let i = 0; i < n; i++) {
+      const x = (i % cols) * cw, y = Math.floor(i / cols) * ch, colour = scene.panels[i].colour;
+      const bar = this.common || !colour ? 0 : barWidth(colour, theme, cw);
+      boxes.push({ x, y, width: cw - bar, height: ch });
+      if (bar) this.barBoxes.push({ panel: i, box: { x: x + cw - bar, y, width: bar, height: ch } });
+    }
+    if (this.common) {
+      const panel = scene.panels.findIndex((p) => p.colour);
+      this.barBoxes = [{ panel, box: { x: w - strip, y: 0, width: strip, height: h } }];
+    }
+    this.build(scene, boxes);
+    return boxes;
+  }
+
+  build(scene, boxes) {
+    const { theme } = this.view;
+    this.cells = scene.panels.map((panel, i) => {
+      const cell = element('div', 'cell'), b = boxes[i];
+      Object.assign(cell.style, { left: `${b.x}px`, top: `${b.y}px`, width: `${b.width}px`, height: `${b.height}px` });
+      const title = element('div', 'title', panel.title), key = element('div', 'key'), legend = element('div', 'legend');
+      const named = [...panel.tubes, ...panel.segments, ...panel.dots].filter((t) => t.label);
+      const once = [...new Map(named.map((t) => [t.label, t.colour])).entries()].map(([text, colour]) => ({ text, colour }));
+      for (const { text, colour } of once) {
+        const line = element('div', '', text), swatch = element('i');
+        swatch.style.background = colour;
+        line.prepend(swatch);
+        legend.append(line);
+      }
+      if (!panel.arrows) legend.style.bottom = '9px';
+      const [shown, all] = panel.shown;
+      const note = shown < all ? `showing ${shown.toLocaleString('en')} of ${all.toLocaleString('en')} faces` : '';
+      cell.append(title, legend, key, element('div', 'note', note));
+      return { cell, key, data: { box: b, title: panel.title, note, key: null, legend: once } };
+    });
+    this.bars = this.barBoxes.map(({ panel, box }) => ({ panel, box, bar: this.bars.find((old) => old.panel === panel)?.bar ?? new Bar() }));
+    this.root.replaceChildren(...this.cells.map((c) => c.cell), ...this.bars.map((b) => b.bar.root));
+    this.labels.clear();
+    this.ring = [];
+    this.card = null;
+    this.thickness = theme.thick;
+  }
+
+  // ---- every frame -----------------------------------------------------------------------------------------------
+
+  update() {
+    const { view } = this, ratio = Math.max(devicePixelRatio || 1, 1);
+    for (const { panel, box, bar } of this.bars) {
+      const p = view.panels[panel];
+      bar.update(p.spec.colour, p.limits, box, p.histogram(), view.theme, ratio);
+    }
+    this.cells.forEach((cell, i) => {
+      const p = view.panels[i];
+      cell.data.key = p.spec.arrows ? keyOf(p.spec.arrows, p.arrowLength, this.pixelsPerUnit(i)) : null;
+      const text = cell.data.key ? `${cell.data.key.pixels.toFixed(1)}${cell.data.key.text}` : '';
+      if (cell.text === text) return;
+      cell.text = text;
+      cell.key.innerHTML = cell.data.key ? keySvg(cell.data.key.pixels, p.spec.arrows.colour ?? view.theme.ink) : '';
+      if (cell.data.key) cell.key.append(element('span', '', cell.data.key.text));
+    });
+    this.updateLabels();
+    this.updateReadout();
+  }
+
+  /** CSS pixels per ball unit in the focal plane. */
+  pixelsPerUnit(i) {
+    const c = this.view.camera(i), distance = norm(sub(c.position, c.focal));
+    return this.view.boxes[i].height / (2 * distance * Math.tan((c.angle * Math.PI) / 360));
+  }
+
+  updateLabels() {
+    const wanted = new Set();
+    this.view.panels.forEach((p, i) => {
+      for (const m of p.markers()) {
+        if (!m.label) continue;
+        const name = `${i}/${m.id}`;
+        wanted.add(name);
+        if (!this.labels.has(name)) {
+          const e = element('div', 'label');
+          this.root.append(e);
+          this.labels.set(name, e);
+        }
+        const e = this.labels.get(name), [x, y, depth] = this.view.project(i, m.pos);
+        e.textContent = m.label;
+        Object.assign(e.style, { left: `${x}px`, top: `${y}px`, display: depth > 0 ? '' : 'none',
+          opacity: this.hidden(i, m.pos) ? 0.35 : 1 });
+      }
+    });
+    for (const [name, e] of this.labels) {
+      if (!wanted.has(name)) {
+        e.remove();
+        this.labels.delete(name);
+      }
+    }
+  }
+
+  /** Is a point behind the surface?  Looked up at rest only. */
+  hidden(i, pos) {
+    if (this.view.moving) return false;
+    const camera = this.view.camera(i), d = sub(pos, camera.position), t = norm(d);
+    const hit = cast(this.view.tree(this.view.panels[i]), { origin: camera.position, direction: scale(d, 1 / t) }, this.view.panels[i].accept);
+    return Boolean(hit && hit.t < t - 0.06);
+  }
+
+  // ---- read-out --------------------------------------------------------------------------------------------------
+
+  pick(picked) {
+    this.picked = { ...picked, texts: null };
+    this.updateReadout();
+  }
+
+  /** The server's exact texts for a pick, or null. */
+  readout(exact) {
+    const { memory, scene } = this.view;
+    if (exact && exact.seq > memory.dismissed && (!this.picked || this.picked.seq === exact.seq)) {
+      this.picked ??= { panel: exact.panel, mesh: exact.mesh, face: exact.drawn_face, bary: exact.drawn_bary, seq: exact.seq,
+        controls: exact.controls, pos: exact.pos };
+      this.picked.texts = exact.texts;
+      this.picked.label = exact.label;
+    } else if (this.picked && !exact) {
+      this.picked.texts = null;
+    }
+    if (this.picked && !scene.panels.some((p) => p.mesh === this.picked.mesh)) this.picked = null;
+  }
+
+  dismiss() {
+    if (this.picked) this.view.memory.dismissed = this.picked.seq;
+    this.picked = null;
+    this.updateReadout();
+  }
+
+  updateReadout() {
+    const { view, picked } = this;
+    const shown = picked ? view.panels.map((p, i) => i).filter((i) => view.panels[i].spec.mesh === picked.mesh) : [];
+    while (this.ring.length > shown.length) {
+      const { ring, card } = this.ring.pop();
+      ring.remove();
+      card.remove();
+    }
+    while (this.ring.length < shown.length) {
+      const entry = { ring: element('div', 'ring'), card: element('div', 'card') };
+      this.root.append(entry.ring, entry.card);
+      this.ring.push(entry);
+    }
+    shown.forEach((i, k) => {
+      const { ring, card } = this.ring[k], box = view.boxes[i], [x, y] = view.project(i, picked.pos);
+      const inside = x > box.x && x < box.x + box.width && y > box.y && y < box.y + box.height;
+      Object.assign(ring.style, { left: `${x}px`, top: `${y}px`, display: inside ? '' : 'none' });
+      ring.classList.toggle('behind', this.hidden(i, picked.pos));
+      const text = this.textFor(i), where = `triangle ${picked.label ?? picked.face}`;
+      card.style.display = inside && text ? '' : 'none';
+      if (!text) return;
+      if (card.dataset.text !== text + where) {
+        card.dataset.text = text + where;
+        card.replaceChildren(element('b', '', text), element('small', '', where));
+      }
+      const width = card.offsetWidth, height = card.offsetHeight;
+      const left = x + 14 + width > box.x + box.width ? x - 14 - width : x + 14;
+      Object.assign(card.style, { left: `${Math.max(box.x + 2, left)}px`,
+        top: `${Math.min(box.y + box.height - height - 4, Math.max(box.y + 4, y - height - 6))}px` });
+    });
+  }
+
+  /** "≈ 0.123" from the page's own data, or the server's text when it belongs to what is shown now. */
+  textFor(i) {
+    const { view, picked } = this, { colour } = view.panels[i].spec, now = view.memory.controls;
+    if (!colour) return '';
+    const same = Object.keys(picked.controls).every((id) => picked.controls[id] === now[id]);
+    if (picked.texts?.[i] && same) return picked.texts[i];
+    const v = view.panels[i].valueAt(picked.face, picked.bary, now);
+    if (v === null) return '';
+    if (colour.kind === 'category') return colour.categories[Math.round(v)] ?? 'none';
+    return `≈ ${format(v, 4)}${colour.unit && colour.unit !== '1' ? ` ${colour.unit}` : ''}`;
+  }
+
+  // ---- export ----------------------------------------------------------------------------------------------------
+
+  parts() {
+    const { view } = this;
+    return {
+      width: view.stageElement.clientWidth,
+      height: view.stageElement.clientHeight,
+      cells: this.cells.map((c) => c.data),
+      bars: this.bars.map(({ panel, box }) => {
+        const p = view.panels[panel];
+        return { colour: p.spec.colour, limits: p.limits, box, bins: p.histogram() };
+      }),
+      labels: [...this.labels.values()].filter((e) => e.style.display !== 'none').map((e) => ({ x: parseFloat(e.style.left), y: parseFloat(e.style.top), text: e.textContent })),
+      lines: [view.scene.controls.filter((c) => c.labels.length || c.max > c.min)
+        .map((c) => `${c.label} ${format(view.memory.controls[c.id])}${c.labels.length ? ` (${c.labels[Math.round(view.memory.controls[c.id] - c.min)] ?? ''})` : ''}`).join(' · '), view.scene.caption],
+    };
+  }
+}

@@ -1,0 +1,307 @@
+// One panel: from a panel of the scene, its assets and the control values to what its Drawing shows.
+
+import {
+  arrowScale, categoryTable, colourTable, combine, cutTets, evenLevels, extent, histogram, lengths, levelLines,
+  limitsFor, weights,
+} from './fields.js';
+import { ARROW_TARGET } from './shapes.js';
+import { peek } from './store.js';
+
+const MARKER_RADIUS = 0.026;
+const tables = new Map();
+
+function cachedTable(kind, stops, stripes) {
+  const key = JSON.stringify([kind, stops, stripes]);
+  if (!tables.has(key)) {
+    if (tables.size > 200) tables.clear();
+    tables.set(key, kind === 'category' ? categoryTable(stops) : colourTable(stops, 1024, stripes));
+  }
+  return tables.get(key);
+}
+
+/** Weights of the fixed reference of a sum: every weight 1, nothing cut; and of each group alone. */
+function references(mix, k) {
+  const ones = {};
+  for (const name of mix.weights) if (name != null) ones[name] = 1;
+  const whole = { ...mix, cut: null };
+  const out = [weights(whole, k, ones)];
+  for (const name of mix.weights) {
+    if (name == null) continue;
+    const alone = Object.fromEntries(Object.keys(ones).map((other) => [other, other === name ? 1 : 0]));
+    out.push(weights(whole, k, alone));
+  }
+  return out;
+}
+
+export class Panel {
+  constructor(drawing) {
+    this.drawing = drawing;
+    this.buffers = new Map();
+    this.selected = null;
+    this.dragged = null; // {id, pos} while a marker is dragged
+  }
+
+  buffer(name, n) {
+    if (this.buffers.get(name)?.length !== n) this.buffers.set(name, new Float32Array(n));
+    return this.buffers.get(name);
+  }
+
+  /** Take over a panel of the scene (its assets are here). */
+  update(spec, theme) {
+    this.spec = spec;
+    this.theme = theme;
+    this.mesh = peek(spec.mesh);
+    const d = this.drawing;
+    d.setMesh(this.mesh);
+    d.background(theme.paper);
+    this.columns = spec.colour ? peek(spec.colour.mix.cols) : null;
+    this.glyphs = spec.arrows ? peek(spec.arrows.glyphs) : null;
+    this.arrowColumns = spec.arrows ? peek(spec.arrows.mix.cols) : null;
+    if (!spec.arrows) d.dropParts('arrows');
+    const keep = new Set();
+    spec.tubes.forEach((t, i) => {
+      keep.add(`tube${i}`);
+      d.tube(`tube${i}`, peek(t.points).points, t.closed, t.radius * theme.thick, t.colour);
+    });
+    d.dropParts('tube', keep);
+    keep.clear();
+    spec.segments.forEach((s, i) => {
+      keep.add(`segments${i}`);
+      d.segments(`segments${i}`, peek(s.points).points, s.colour, s.width * theme.thick * theme.pixel);
+    });
+    d.dropParts('segments', keep);
+    keep.clear();
+    spec.dots.forEach((s, i) => {
+      keep.add(`dots${i}`);
+      d.dots(`dots${i}`, peek(s.points).points, s.colour, s.size * theme.thick * theme.pixel);
+    });
+    d.dropParts('dots', keep);
+    this.range = null;
+    this.box = null;
+  }
+
+  get canProxy() {
+    return this.drawing.representatives !== null && !(this.spec.clip && this.mesh.tets.length);
+  }
+
+  markers() {
+    const list = this.spec.markers.map((m) => ({ ...m, selected: m.id === this.selected }));
+    for (const m of list) if (this.dragged && m.id === this.dragged.id) m.pos = this.dragged.pos;
+    return list;
+  }
+
+  showMarkers() {
+    this.drawing.spheres(this.markers(), MARKER_RADIUS * this.theme.thick);
+  }
+
+  // ---- values ----------------------------------------------------------------------------------------------------
+
+  /** Compute values and arrow vectors for the controls; with `proxy` only where the proxy needs them. */
+  evaluate(controls, proxy) {
+    this.proxied = proxy && this.canProxy && this.spec.colour?.where !== 'face';
+    this.values = null;
+    if (this.columns) {
+      const [k, n, comp = 1] = this.columns.q.shape;
+      const at = this.proxied ? this.drawing.representatives : null, m = at ? at.length : n;
+      this.weights = weights(this.spec.colour.mix, k, controls);
+      const raw = combine(this.columns, this.weights, this.buffer(`raw${m}`, m * comp), at);
+      this.values = comp === 3 ? lengths(raw, this.buffer(`len${m}`, m)) : raw;
+    }
+    if (this.glyphs) {
+      const [k, n] = this.arrowColumns.q.shape;
+      const w = weights(this.spec.arrows.mix, k, controls);
+      this.vectors = combine(this.arrowColumns, w, this.buffer('vectors', 3 * n));
+      this.magnitudes = lengths(this.vectors, this.buffer('magnitudes', n));
+    }
+  }
+
+  /** Extent of the values that the limits are made of: of what is shown for modes, of a fixed reference for sums. */
+  extentForLimits() {
+    const { mix } = this.spec.colour;
+    if (mix.mode == null && (mix.cut != null || mix.weights.length)) {
+      this.range ??= this.referenceExtent(this.columns, mix);
+      return this.range;
+    }
+    if (mix.mode != null && !(this.columns.q.shape.length === 3)) {
+      // one quantised column: its largest value is known without looking
+      const j = this.weights.findIndex((w) => w !== 0), top = Math.abs(this.weights[j] * this.columns.scale[j]) * 32767;
+      return [-top, top];
+    }
+    return extent(this.values);
+  }
+
+  referenceExtent(columns, mix) {
+    const [k, n, comp = 1] = columns.q.shape, raw = new Float32Array(n * comp), size = new Float32Array(n);
+    let low = Infinity, high = -Infinity;
+    for (const w of references(mix, k)) {
+      combine(columns, w, raw);
+      const [a, b] = extent(comp === 3 ? lengths(raw, size) : raw);
+      low = Math.min(low, a);
+      high = Math.max(high, b);
+    }
+    return [low, high];
+  }
+
+  /** Magnitudes that the length of arrows is scaled by. */
+  referenceMagnitudes() {
+    const { mix } = this.spec.arrows;
+    if (mix.mode != null) return this.magnitudes;
+    const [k, n] = this.arrowColumns.q.shape, raw = new Float32Array(3 * n), out = [];
+    for (const w of references(mix, k)) out.push(...lengths(combine(this.arrowColumns, w, raw), new Float32Array(n)));
+    return out;
+  }
+
+  // ---- drawing ---------------------------------------------------------------------------------------------------
+
+  /** Draw with common limits and arrow scale; `moving`: cheap level lines, no lines to build. */
+  paint({ limits, arrowLength, controls, moving }) {
+    const { spec, drawing: d, theme, mesh } = this, colour = spec.colour;
+    this.limits = limits;
+    d.useProxy(this.proxied);
+    this.applyClip(controls);
+    d.look({ plain: spec.plain, opacity: spec.opacity, wireframe: spec.wireframe, edgeColour: theme.muted });
+    const levels = this.levels(controls);
+    const vertex = colour && colour.where === 'vertex' && colour.kind !== 'category';
+    if (colour) {
+      const fraction = (v) => (v - limits[0]) / (limits[1] - limits[0]);
+      const stripes = moving && vertex ? [...levels.thin, ...levels.thick].map(fraction) : [];
+      d.table(cachedTable(colour.kind, colour.stops, stripes.filter((f) => f >= 0 && f <= 1)), theme.nan);
+      d.colour(this.values, { where: colour.where, limits, proxy: this.proxied });
+      if (colour.kind === 'category') d.full.mapper.setInterpolateScalarsBeforeMapping(false);
+    } else {
+      d.colour(null, {});
+      d.full.data.modified();
+    }
+    if (vertex && !moving && !this.proxied) {
+      const lift = this.lift();
+      const lines = (values) => levelLines(mesh.points, mesh.triangles, this.values, values, lift);
+      d.segments('iso', levels.thin.length ? lines(levels.thin) : [], theme.ink, 1.2 * theme.thick * theme.pixel, 0.6);
+      d.segments('level', levels.thick.length ? lines(levels.thick) : [], theme.ink, 3.2 * theme.thick * theme.pixel);
+    } else {
+      d.dropParts('iso');
+      d.dropParts('level');
+    }
+    if (this.glyphs) {
+      this.arrowLength = arrowLength;
+      d.arrows(this.glyphs, this.vectors, arrowLength, spec.arrows.colour ?? theme.ink, theme.halo);
+    }
+    this.showMarkers();
+  }
+
+  lift() {
+    if (this.liftOf !== this.mesh) {
+      this.liftOf = this.mesh;
+      this.lifted = Float32Array.from(this.mesh.normals, (v) => (v / 127) * 0.003);
+    }
+    return this.mesh.closed ? this.lifted : null;
+  }
+
+  levels(controls) {
+    const { iso } = this.spec;
+    if (!iso || !this.limits) return { thin: [], thick: [] };
+    const thin = iso.levels.length ? iso.levels : iso.n ? evenLevels(this.limits, iso.n) : [];
+    return { thin, thick: iso.level == null ? [] : [controls[iso.level]] };
+  }
+
+  /** Extent of the mesh along a direction. */
+  along(normal) {
+    const p = this.mesh.points;
+    let low = Infinity, high = -Infinity;
+    for (let i = 0; i < p.length; i += 3) {
+      const x = p[i] * normal[0] + p[i + 1] * normal[1] + p[i + 2] * normal[2];
+      low = Math.min(low, x);
+      high = Math.max(high, x);
+    }
+    return [low, high];
+  }
+
+  applyClip(controls) {
+    const { clip, colour } = this.spec, d = this.drawing, mesh = this.mesh;
+    if (!clip) {
+      d.clip(null);
+      d.dropParts('cap');
+      this.accept = null;
+      return;
+    }
+    this.box ??= this.along(clip.normal);
+    const at = typeof clip.position === 'string' ? controls[clip.position] : clip.position;
+    const offset = this.box[0] + (this.box[1] - this.box[0]) * at, n = clip.normal;
+    d.clip(n, offset);
+    this.accept = (p) => p[0] * n[0] + p[1] * n[1] + p[2] * n[2] <= offset + 1e-6;
+    if (!mesh.tets.length) return;
+    const { a, b, t } = cutTets(mesh.points, mesh.tets, n, offset);
+    const xyz = new Float32Array(3 * a.length);
+    for (let i = 0; i < a.length; i++) {
+      for (let c = 0; c < 3; c++) xyz[3 * i + c] = mesh.points[3 * a[i] + c] * (1 - t[i]) + mesh.points[3 * b[i] + c] * t[i];
+    }
+    let values = null;
+    if (colour?.where === 'vertex') {
+      values = new Float32Array(a.length);
+      for (let i = 0; i < a.length; i++) values[i] = this.values[a[i]] * (1 - t[i]) + this.values[b[i]] * t[i];
+    }
+    d.cap(xyz, values, this.limits ?? [0, 1], this.spec.plain);
+  }
+
+  // ---- reading ---------------------------------------------------------------------------------------------------
+
+  /** Value at a drawn triangle and weights from the 16-bit data (null: none); label index for categories. */
+  valueAt(face, bary, controls) {
+    if (!this.columns) return null;
+    const { colour } = this.spec, [k, , comp = 1] = this.columns.q.shape;
+    const w = weights(colour.mix, k, controls);
+    const at = (element) => {
+      const v = combine(this.columns, w, new Float64Array(comp), [element]);
+      return comp === 3 ? Math.hypot(...v) : v[0];
+    };
+    if (colour.where === 'face') return at(face);
+    const corners = [0, 1, 2].map((i) => at(this.mesh.triangles[3 * face + i]));
+    if (colour.kind === 'category') return corners[bary.indexOf(Math.max(...bary))];
+    return corners.reduce((sum, v, i) => sum + v * bary[i], 0);
+  }
+
+  histogram() {
+    return this.values && this.spec.colour.kind !== 'category' ? histogram(this.values, this.limits) : null;
+  }
+}
+
+/** Common limits of all panels (one list entry a panel, null without colour) and arrow lengths per scale name. */
+export function commonScales(panels) {
+  const groups = new Map(), arrows = new Map();
+  panels.forEach((p, i) => {
+    const c = p.spec.colour;
+    if (!c) return;
+    const name = c.scale ?? `panel ${i}`, [low, high] = p.extentForLimits();
+    const g = groups.get(name) ?? { low, high, fixed: null };
+    g.low = Math.min(g.low, low);
+    g.high = Math.max(g.high, high);
+    g.fixed ??= c.limits;
+    groups.set(name, g);
+  });
+  for (const p of panels) {
+    if (!p.spec.arrows) continue;
+    const { scale } = p.spec.arrows;
+    if (!arrows.has(scale)) arrows.set(scale, []);
+    arrows.get(scale).push(p);
+  }
+  const lengthsOf = new Map();
+  for (const [name, members] of arrows) {
+    const key = members.map((p) => p.spec.arrows.mix.cols).join();
+    const fixed = members.every((p) => p.spec.arrows.mix.mode == null);
+    if (fixed && members[0].arrowReference?.key === key) {
+      lengthsOf.set(name, members[0].arrowReference.length);
+      continue;
+    }
+    const all = [];
+    for (const p of members) for (const v of p.referenceMagnitudes()) all.push(v);
+    const length = arrowScale(all, ARROW_TARGET);
+    members[0].arrowReference = { key, length };
+    lengthsOf.set(name, length);
+  }
+  return panels.map((p, i) => {
+    const c = p.spec.colour, g = c && groups.get(c.scale ?? `panel ${i}`);
+    return {
+      limits: g ? g.fixed ?? limitsFor(c.kind, [g.low, g.high], c.categories.length) : null,
+      arrowLength: p.spec.arrows ? lengthsOf.get(p.spec.arrows.scale) : 0,
+    };
+  });
+}

@@ -1,0 +1,420 @@
+// A view: scene in, frames and events out.
+
+import { build } from './bvh.js';
+import { add, fit, norm, project, scale, sub } from './camera.js';
+import { Stage, loadVtk, probe } from './draw.js';
+import { Interaction } from './interact.js';
+import { Overlay } from './overlay.js';
+import { Panel, commonScales } from './paint.js';
+import { compose, download } from './shot.js';
+import { hashesOf, peek, want } from './store.js';
+import { CSS, applyTheme, themeOf } from './style.js';
+import { Controls, button, element } from './ui.js';
+
+const REST = 160; // ms without movement until the fine picture is drawn
+const PROXY_ABOVE = 8000; // vertices of all panels together above which scrubbing shows proxies
+const PROXY_TURN = 12000; // the same for turning, under software rendering only
+
+/** Frames, main-thread ms of the last frame and the views on the page: for tests and measurements. */
+const meter = (globalThis.__hsd ??= { frames: 0, js_ms: 0, views: {} });
+const memories = (globalThis.__hsdViews ??= new Map());
+
+function memoryOf(id) {
+  if (!memories.has(id)) {
+    memories.set(id, { cameras: [], pristine: true, linked: null, controls: {}, given: {}, sent: {}, seq: 0, token: '',
+      dismissed: -1 });
+  }
+  return memories.get(id);
+}
+
+export class View {
+  constructor(host, vtkUrl, id) {
+    Object.assign(this, { host, vtkUrl, id, memory: memoryOf(id), panels: [], trees: new Map(), call: 0, moving: false });
+    meter.views[id] = this;
+    const figure = element('figure');
+    this.style = element('style');
+    this.style.textContent = CSS;
+    this.stageElement = element('div', 'stage');
+    this.stageElement.tabIndex = 0;
+    this.canvasElement = element('div', 'canvas');
+    this.canvasElement.setAttribute('role', 'img');
+    this.overlay = new Overlay(this);
+    this.tools = element('div', 'tools');
+    this.hintElement = element('div', 'hint');
+    this.stageElement.append(this.canvasElement, this.overlay.root, this.hintElement, this.tools);
+    this.controlsElement = element('div', 'controls');
+    this.caption = element('figcaption');
+    figure.append(this.stageElement, this.controlsElement, this.caption);
+    host.replaceChildren(this.style, figure);
+    this.controls = new Controls(this.controlsElement, {
+      onInput: (name, value) => this.setControl(name, value),
+      onRelease: (name) => this.release(name),
+    });
+    this.linkButton = button('link', 'Link the cameras', () => this.toggleLink());
+    this.tools.append(
+      this.linkButton,
+      button('fit', 'Show all (double click)', () => this.fit()),
+      button('shot', 'Save as PNG', () => this.shot()),
+    );
+    this.stageElement.addEventListener('focusout', () => this.restSoon());
+    this.observer = new ResizeObserver(() => this.resize());
+    this.observer.observe(this.stageElement);
+  }
+
+  // ---- scene in --------------------------------------------------------------------------------------------------
+
+  async receive(scene) {
+    const call = ++this.call;
+    this.stageElement.style.height = `${scene.height ?? 520}px`;
+    this.theme = { ...themeOf(scene.theme, this.host), pixel: 1 };
+    applyTheme(this.host, this.theme);
+    this.gpu ??= probe();
+    if (!this.gpu) {
+      this.withoutWebGL(scene);
+      return;
+    }
+    const [vtk] = await Promise.all([loadVtk(this.vtkUrl), ...hashesOf(scene).map(want)]);
+    if (call !== this.call || this.dead) return; // overtaken by a newer scene
+    this.stage ??= new Stage(this.canvasElement, vtk, this.gpu);
+    this.apply(scene);
+  }
+
+  apply(scene) {
+    const first = !this.scene, { memory } = this;
+    this.scene = scene;
+    if (this.stage.drawings.length !== scene.panels.length) {
+      this.stage.count(scene.panels.length);
+      this.panels = this.stage.drawings.map((d, i) => (this.panels[i]?.drawing === d ? this.panels[i] : new Panel(d)));
+    }
+    this.theme.pixel = this.restRatio();
+    this.panels.forEach((p, i) => p.update(scene.panels[i], this.theme));
+    if (memory.linked === null) memory.linked = scene.layout.link;
+    this.takeControls(scene.controls);
+    this.controls.update(scene.controls, memory.controls);
+    this.controlsElement.style.display = scene.controls.length ? '' : 'none';
+    this.caption.textContent = scene.caption;
+    this.canvasElement.setAttribute('aria-label', scene.panels.map((p) => p.alt).join(' '));
+    this.stageElement.classList.toggle('placing', scene.tool.mode === 'place');
+    this.linkButton.style.display = scene.panels.length > 1 ? '' : 'none';
+    this.linkButton.setAttribute('aria-pressed', String(memory.linked));
+    const selected = this.panels.find((p) => p.selected !== null)?.selected;
+    if (selected && !scene.panels.some((p) => p.markers.some((m) => m.id === selected))) this.select(null);
+    this.layout();
+    if (scene.camera && scene.camera.token !== memory.token) {
+      memory.token = scene.camera.token;
+      memory.direction = scene.camera;
+      memory.pristine = true;
+    }
+    if (memory.pristine || !memory.cameras[0]) this.fit(false);
+    this.overlay.readout(scene.readout);
+    this.draw(false);
+    if (first) meter.first = performance.now();
+    meter.rev = scene.rev;
+  }
+
+  /** Values of the server move a slider only when they changed and are not the echo of what was sent. */
+  takeControls(specs) {
+    const { controls, given, sent } = this.memory;
+    for (const { id, value, min, max } of specs) {
+      const fresh = controls[id] === undefined;
+      if (fresh || (value !== given[id] && value !== sent[id])) controls[id] = value;
+      given[id] = value;
+      controls[id] = Math.min(max, Math.max(min, controls[id]));
+    }
+  }
+
+  withoutWebGL(scene) {
+    const p = element('div', 'nogl', 'This browser draws no WebGL, so the 3-D view cannot be shown. A still picture '
+      + 'follows below where the server can make one; enabling hardware acceleration in the browser usually helps.');
+    this.stageElement.style.height = 'auto';
+    this.stageElement.replaceChildren(p);
+    this.caption.textContent = scene.caption;
+    if (!this.saidSo) this.component.setStateValue('nogl', true);
+    this.saidSo = true;
+  }
+
+  // ---- layout and camera -----------------------------------------------------------------------------------------
+
+  /** Boxes of the panels in CSS pixels (without their colour bars) and viewports. */
+  layout() {
+    const w = this.stageElement.clientWidth, h = this.stageElement.clientHeight, n = this.panels.length;
+    if (!w || !h) return;
+    this.boxes = this.overlay.layout(w, h, n, this.scene);
+    this.boxes.forEach((b, i) => {
+      this.panels[i].drawing.viewport(b.x / w, 1 - (b.y + b.height) / h, (b.x + b.width) / w, 1 - b.y / h);
+    });
+  }
+
+  restRatio() {
+    return Math.max(devicePixelRatio || 1, this.gpu.software ? 2 : 1); // without multisampling: finer pixels at rest
+  }
+
+  /** Backing pixels per CSS pixel. */
+  ratio(moving) {
+    const dpr = devicePixelRatio || 1;
+    return moving ? (this.gpu.software ? Math.min(dpr, 1) * 0.75 : dpr) : this.restRatio();
+  }
+
+  resize() {
+    if (!this.stage || !this.scene) return;
+    this.layout();
+    if (this.memory.pristine) this.fit(false);
+    this.draw(false);
+  }
+
+  camera(index) {
+    const { cameras, linked } = this.memory;
+    return cameras[linked ? 0 : index] ?? cameras[0];
+  }
+
+  setCamera(index, camera) {
+    this.memory.cameras[this.memory.linked ? 0 : index] = camera;
+    this.memory.pristine = false;
+    this.schedule({ moving: true });
+  }
+
+  /** Look from the default direction (or the one commanded), everything in view. */
+  fit(drawNow = true) {
+    if (!this.boxes) return;
+    const { memory } = this, flat = (p) => Math.abs(p.along([0, 0, 1])[1] - p.along([0, 0, 1])[0]) < 1e-6;
+    const cameras = this.panels.map((p, i) => {
+      const wish = memory.direction ?? (flat(p) ? { direction: [0, 0, -1], up: [0, 1, 0] } : { direction: [-0.62, 0.72, -0.5], up: [0, 0, 1] });
+      const b = this.boxes[i];
+      return fit(p.mesh.points, wish.direction, wish.up, b.width / b.height, 28, 0.06);
+    });
+    const distance = (c) => norm(sub(c.position, c.focal));
+    const widest = cameras.reduce((a, b) => (distance(b) > distance(a) ? b : a));
+    memory.cameras = memory.linked ? [widest] : cameras;
+    memory.pristine = true;
+    if (drawNow) this.draw(false);
+  }
+
+  toggleLink() {
+    const { memory } = this;
+    if (memory.linked) memory.cameras = this.panels.map(() => ({ ...memory.cameras[0] }));
+    else memory.cameras = [memory.cameras[0]];
+    memory.linked = !memory.linked;
+    this.linkButton.setAttribute('aria-pressed', String(memory.linked));
+    this.draw(false);
+  }
+
+  // ---- frames ----------------------------------------------------------------------------------------------------
+
+  /** Ask for a frame; `values`: fields must be computed anew. */
+  schedule({ values = false, moving = false }) {
+    this.wanted = { values: values || this.wanted?.values, moving };
+    if (moving) this.restSoon();
+    this.frame ??= requestAnimationFrame(() => {
+      this.frame = null;
+      const { wanted } = this;
+      this.wanted = null;
+      if (!this.dead && this.scene) this.draw(wanted.moving, wanted.values);
+    });
+  }
+
+  restSoon() {
+    clearTimeout(this.restTimer);
+    this.restTimer = setTimeout(() => this.rest(), REST);
+  }
+
+  rest() {
+    clearTimeout(this.restTimer);
+    if (this.interaction?.gesture?.moved) this.restSoon();
+    else if (this.moving) this.draw(false);
+  }
+
+  /** Draw now.  Moving: coarser pixels and, above a few thousand vertices, proxies. */
+  draw(moving, values = true) {
+    if (!this.boxes || this.dead) return;
+    const start = performance.now(), w = this.stageElement.clientWidth, h = this.stageElement.clientHeight;
+    const { memory, panels } = this;
+    const size = panels.reduce((sum, p) => sum + p.mesh.points.length / 3, 0);
+    const proxy = moving && size > (values ? PROXY_ABOVE : this.gpu.software ? PROXY_TURN : Infinity);
+    if (values || proxy !== this.proxied || moving !== this.moving) {
+      for (const p of panels) p.evaluate(memory.controls, proxy);
+      const common = commonScales(panels);
+      panels.forEach((p, i) => p.paint({ ...common[i], controls: memory.controls, moving: moving && (values || proxy) }));
+    }
+    this.proxied = proxy;
+    this.moving = moving;
+    panels.forEach((p, i) => p.drawing.camera(this.camera(i)));
+    const ratio = this.ratio(moving);
+    this.stage.size(w * ratio, h * ratio);
+    this.stage.render();
+    this.overlay.update();
+    meter.frames += 1;
+    meter.js_ms = performance.now() - start;
+    this.interaction ??= new Interaction(this);
+    this.host.dataset.frames = meter.frames;
+    this.host.dataset.state = moving ? 'moving' : 'rest';
+  }
+
+  // ---- controls --------------------------------------------------------------------------------------------------
+
+  setControl(name, value) {
+    this.memory.controls[name] = value;
+    this.controls.show(name, value);
+    this.schedule({ values: true, moving: true });
+  }
+
+  release(name) {
+    this.restSoon();
+    const spec = this.scene.controls.find((c) => c.id === name), { controls, sent } = this.memory;
+    if (!spec?.report || sent[name] === controls[name]) return;
+    sent[name] = controls[name];
+    const reported = this.scene.controls.filter((c) => c.report).map((c) => [c.id, controls[c.id]]);
+    this.component.setStateValue('controls', Object.fromEntries(reported));
+  }
+
+  /** A key pressed while the stage itself has the focus; true when it was used. */
+  key(name) {
+    const keyed = this.controls.keyed(), step = { ArrowLeft: -1, ArrowRight: 1, ArrowDown: -1, ArrowUp: 1, PageDown: -10, PageUp: 10 }[name];
+    if (step && keyed) {
+      this.controls.stop();
+      this.controls.step(keyed, step);
+      clearTimeout(this.keyTimer);
+      this.keyTimer = setTimeout(() => this.release(keyed), 300);
+      return true;
+    }
+    const selected = this.panels.find((p) => p.selected !== null);
+    if ((name === 'Delete' || name === 'Backspace') && selected) {
+      this.removeMarker(selected.selected);
+      return true;
+    }
+    if (name === 'Escape') {
+      this.select(null);
+      this.overlay.dismiss();
+      return true;
+    }
+    if (name === 'Home') {
+      this.fit();
+      return true;
+    }
+    return false;
+  }
+
+  // ---- events out ------------------------------------------------------------------------------------------------
+
+  event(name, more) {
+    const seq = ++this.memory.seq;
+    this.component.setTriggerValue(name, { view: this.id, rev: this.scene.rev, seq, controls: { ...this.memory.controls }, ...more });
+    return seq;
+  }
+
+  where(hit) {
+    return { panel: hit.index, mesh: this.scene.panels[hit.index].mesh, face: hit.face, bary: hit.bary };
+  }
+
+  click(hit) {
+    const { tool } = this.scene;
+    this.select(null);
+    if (!hit) {
+      this.overlay.dismiss();
+      return;
+    }
+    if (tool.mode === 'place') {
+      this.event('place', { op: 'add', id: null, kind: tool.kind, pos: hit.point, ...this.where(hit) });
+    } else if (tool.mode === 'pick') {
+      const seq = this.event('pick', { pos: hit.point, ...this.where(hit) });
+      this.overlay.pick({ ...this.where(hit), pos: hit.point, seq, controls: { ...this.memory.controls } });
+    }
+  }
+
+  select(id) {
+    for (const p of this.panels) p.selected = p.spec.markers.some((m) => m.id === id) ? id : null;
+    for (const p of this.panels) p.showMarkers();
+    this.schedule({ moving: this.moving });
+    if (id !== null) this.hint('Drag to move, Delete to remove');
+  }
+
+  dragMarker({ marker }, point) {
+    for (const p of this.panels) p.dragged = p.spec.markers.some((m) => m.id === marker.id) ? { id: marker.id, pos: point } : null;
+    for (const p of this.panels) p.showMarkers();
+    this.schedule({ moving: true });
+  }
+
+  dropMarker({ marker, index }, hit) {
+    if (hit) this.event('place', { op: 'move', id: marker.id, kind: marker.kind, pos: hit.point, ...this.where(hit) });
+    // the drag is kept on screen until the next scene places the marker
+    const pos = hit?.point;
+    for (const p of this.panels) {
+      for (const m of p.spec.markers) if (pos && m.id === marker.id) m.pos = pos;
+      p.dragged = null;
+      p.showMarkers();
+    }
+    this.rest();
+  }
+
+  removeMarker(id) {
+    const index = this.panels.findIndex((p) => p.spec.markers.some((m) => m.id === id));
+    if (index < 0) return;
+    this.select(null);
+    const kind = this.panels[index].spec.markers.find((m) => m.id === id).kind;
+    this.event('place', { op: 'delete', id, kind, panel: index, mesh: this.scene.panels[index].mesh });
+  }
+
+  // ---- services for gestures and overlay -------------------------------------------------------------------------
+
+  panelAt(x, y, only = null) {
+    const index = this.boxes?.findIndex((b, i) => (only === null || i === only)
+      && x >= b.x && x < b.x + b.width && y >= b.y && y < b.y + b.height) ?? -1;
+    return index < 0 ? null : { index, panel: this.panels[index], box: this.boxes[index] };
+  }
+
+  tree(panel) {
+    const hash = panel.spec.mesh;
+    if (!this.trees.has(hash)) {
+      if (this.trees.size > 6) this.trees.clear();
+      const mesh = peek(hash);
+      this.trees.set(hash, build(mesh.points, mesh.triangles));
+    }
+    return this.trees.get(hash);
+  }
+
+  hasMarkers() {
+    return this.panels.some((p) => p.spec.markers.length);
+  }
+
+  focused() {
+    const root = this.stageElement.getRootNode();
+    return root.activeElement === this.stageElement;
+  }
+
+  /** Stage pixel of a point of a panel's mesh (ball units). */
+  project(index, point) {
+    const b = this.boxes[index], [x, y, depth] = project(this.camera(index), point, b.width, b.height);
+    return [b.x + x, b.y + y, depth];
+  }
+
+  hint(text) {
+    this.hintElement.textContent = text;
+    this.hintElement.classList.add('on');
+    clearTimeout(this.hintTimer);
+    this.hintTimer = setTimeout(() => this.hintElement.classList.remove('on'), 1800);
+  }
+
+  /** Canvas of the whole figure. */
+  picture(ratio = 2) {
+    this.draw(false);
+    this.stage.render(); // the same task: the drawing buffer is still there to be copied
+    return compose({ ...this.overlay.parts(), canvas: this.stage.canvas, theme: this.theme }, ratio);
+  }
+
+  shot() {
+    download(this.picture(), `${this.id.replace(/[^\w-]+/g, '-')}.png`);
+  }
+
+  /** Free everything once the element is gone.  May be called early or twice: it looks first. */
+  destroy() {
+    if (this.dead) return;
+    this.dead = true;
+    this.observer.disconnect();
+    this.controls.stop();
+    clearTimeout(this.restTimer);
+    clearTimeout(this.keyTimer);
+    cancelAnimationFrame(this.frame);
+    if (meter.views[this.id] === this) delete meter.views[this.id];
+    this.stage?.delete();
+    this.host.__view = null;
+  }
+}
