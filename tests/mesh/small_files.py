@@ -18,7 +18,7 @@ TETS = np.array([[0, 1, 3, 4], [1, 2, 3, 6], [1, 4, 5, 6], [3, 4, 6, 7], [1, 3, 
 
 
 def cube(fields: bool = False) -> Mesh:
-    """The surface of the unit cube, 8 vertices, 12 faces; with a scalar and a vector field on points and one on cells."""
+    """The surface of the unit cube, 8 vertices, 12 faces; on demand with fields on points and cells."""
     more = {}
     if fields:
         more = {
@@ -204,7 +204,8 @@ def small_files(folder: Path) -> dict[str, bytes]:
     )
     out["text.stl"] = (text + "endsolid a\n").encode()
     out["text.ply"] = (
-        "ply\nformat ascii 1.0\ncomment hello\nelement vertex 8\nproperty double x\nproperty double y\nproperty double z\n"
+        "ply\nformat ascii 1.0\ncomment hello\nelement vertex 8\nproperty double x\n"
+        "property double y\nproperty double z\n"
         "property uchar red\nelement face 6\nproperty list uint8 int32 vertex_index\nproperty float q\nend_header\n"
         + "".join(f"{x} {y} {z} {i}\n" for i, (x, y, z) in enumerate(CUBE))
         + "".join("4 " + " ".join(map(str, q)) + " 0.5\n" for q in QUADS)

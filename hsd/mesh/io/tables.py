@@ -90,6 +90,8 @@ def _table(source: Source, format_: str) -> tuple[list[str] | None, np.ndarray]:
     if not all(_is_number(w) for w in words):
         header = [w.decode("utf-8", "replace").strip('"').lower() for w in words]
         rows = rows[1:]
+        if not rows and len(header) < 2:
+            raise source.refuse(format_, "it holds no numbers")
     elif len(words) == 1 and len(rows) > 1 and len(rows[1].split()) > 1:
         rows = rows[1:]
         if not _is_number(rows[0].split()[0]):  # the comment line of an .xyz file

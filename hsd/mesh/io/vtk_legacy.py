@@ -179,6 +179,8 @@ class _Reader:
             flat = self.c.values(size, self.c.word(), f"{word} connectivity")
             return flat, check_offsets(offsets, len(flat), self.name)
         values = self.c.values(size, b"int", word)
+        if n > size:
+            raise short_file(self.name, n, size, word, size)
         lengths = np.zeros(n, np.int64)
         keep, at = np.ones(size, bool), 0
         for i in range(n):
