@@ -162,8 +162,9 @@ def clip_ears(xy: np.ndarray) -> tuple[np.ndarray, bool]:
                 here = np.flatnonzero(alive)
                 area = _cross(xy[here] - xy[prv[here]], xy[nxt[here]] - xy[here])
                 i = int(here[np.abs(area).argmin()])  # least harm: the flattest corner
-        if quality[i] <= 0 and step == len(xy) - 3:
+        if step == len(xy) - 3:
             i = int(np.flatnonzero(alive)[0])
+            simple &= bool(_cross(xy[i] - xy[prv[i]], xy[nxt[i]] - xy[i]) > -THIN)
         a, c = prv[i], nxt[i]
         out[step] = a, i, c
         alive[i], quality[i] = False, -np.inf
