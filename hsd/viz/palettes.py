@@ -17,7 +17,7 @@ N_STOPS = 33
 
 # Anchors, mixed in OKLab: perceived steps are even.
 DIVERGING = ("#08306b", "#2166ac", "#6aaed6", "#c9dfec", "#f7f5f2", "#f6cdb7", "#e58368", "#b2182b", "#67001f")
-SEQUENTIAL = ("#172051", "#21477c", "#2a6f92", "#3b9795", "#6abd89", "#aedb7c", "#f3f09a")
+SEQUENTIAL = ("#27306b", "#2b5690", "#317fa3", "#44a39f", "#74c58d", "#b4df80", "#f5f1a1")
 ERROR = ("#000000", "#8b0000", "#e01f0a", "#ff8c00", "#ffe600", "#ffffff")
 CATEGORICAL = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#7f7f7f")
 """Okabe and Ito (2008), grey last."""

@@ -14,7 +14,16 @@ from hsd.ui.viewer.assets import ensure_static
 from hsd.viz import build
 from hsd.viz.palettes import PARTS
 from hsd.viz.scene import (
-    Arrows, Clip, Colour, Control, Isolines, Marker, Mix, Panel, Scene, Tool,
+    Arrows,
+    Clip,
+    Colour,
+    Control,
+    Isolines,
+    Marker,
+    Mix,
+    Panel,
+    Scene,
+    Tool,
 )  # fmt: skip
 
 st.set_page_config(page_title="viewer", layout="wide")

@@ -77,8 +77,8 @@ function layer(vtk, renderer, { lit = true } = {}) {
   const property = actor.getProperty();
   property.setLighting(lit);
   property.setInterpolationToPhong();
-  property.setAmbient(0.22);
-  property.setDiffuse(0.82);
+  property.setAmbient(0.3);
+  property.setDiffuse(0.76);
   property.setSpecular(0.06);
   property.setSpecularPower(24);
   renderer.addActor(actor);
@@ -324,6 +324,7 @@ export class Drawing {
       part.data.getPointData().setScalars(part.scalars);
       part.mapper.setScalarVisibility(true);
       part.mapper.setColorModeToDirectScalars();
+      part.property.setBackfaceCulling(!glyphs.volume); // none may peek out beyond the horizon
       part.look = '';
       if (this.plane) part.mapper.addClippingPlane(this.plane);
     }

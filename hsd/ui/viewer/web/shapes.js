@@ -4,12 +4,12 @@ import { add, cross, dot, norm, scale, sub, unit } from './camera.js';
 
 /** Longest arrow that looks right: the target of arrowScale. */
 export const ARROW_TARGET = 0.11;
-const LIFT = 0.012;
+const LIFT = 0.009;
 
 // An arrow in its plane: (along, across) in units of its length, pointing along +x, centred.
-const SHAPE = [[-0.5, 0.045], [-0.5, -0.045], [0.12, -0.045], [0.12, 0.045], [0.12, 0.17], [0.12, -0.17], [0.5, 0]];
-const FACES = [0, 1, 2, 0, 2, 3, 4, 5, 6];
-const HALO = 0.055; // wider by this share of the length
+const SHAPE = [[-0.5, 0.055], [-0.5, -0.055], [0.1, -0.055], [0.1, 0.055], [0.1, 0.18], [0.1, -0.18], [0.5, 0]];
+const FACES = [0, 1, 2, 0, 2, 3, 4, 5, 6]; // counter-clockwise seen from the side that the normal points to
+const HALO = 0.045; // wider by this share of the length
 
 /** Buffers for n arrows: an inner arrow and a halo behind it; for `both` sides of open surfaces twice. */
 export function arrowBuffers(n, { both = false, volume = false } = {}) {
@@ -20,7 +20,8 @@ export function arrowBuffers(n, { both = false, volume = false } = {}) {
   for (let i = 0, o = 0; i < n * copies; i++) {
     for (let f = 0; f < FACES.length; f += 3) {
       polys[o++] = 3;
-      for (let c = 0; c < 3; c++) polys[o++] = i * corners + FACES[f + c];
+      const back = !volume && i % copies >= 2; // copies for the other side of an open surface face the other way
+      for (let c = 0; c < 3; c++) polys[o++] = i * corners + FACES[f + (back ? 2 - c : c)];
     }
   }
   return { n, copies, both, volume, points, polys, colours };
@@ -59,7 +60,7 @@ export function placeArrows(buffers, base, normals, vectors, length) {
       const thick = halo ? HALO * Math.min(l, ARROW_TARGET) : 0;
       for (let j = 0, o = 3 * (i * copies + k) * corners; j < corners; j++, o += 3) {
         const [a, b] = SHAPE[j];
-        const along = hidden ? 0 : a * l + Math.sign(a - 0.119) * thick * (j === 6 ? 1.6 : 0.6);
+        const along = hidden ? 0 : a * l + Math.sign(a - 0.099) * thick * (j === 6 ? 1.6 : 0.6);
         const aside = hidden ? 0 : b * l + Math.sign(b) * thick;
         for (let c = 0; c < 3; c++) points[o + c] = p[c] + d[c] * along + across[c] * aside + nrm[c] * lift;
       }

@@ -216,7 +216,7 @@ export function keyOf(arrows, arrowLength, pixelsPerUnit) {
   const value = niceBelow(64 / (arrowLength * pixelsPerUnit));
   const pixels = value * arrowLength * pixelsPerUnit;
   const unit = arrows.unit && arrows.unit !== '1' ? ` ${arrows.unit}` : '';
-  return { pixels, text: `${arrows.name ? `${arrows.name} ` : ''}${format(value, 3)}${unit}` };
+  return { pixels, text: `${arrows.name ? `${arrows.name} = ` : ''}${format(value, 3)}${unit}` };
 }
 
 export function keySvg(pixels, colour) {

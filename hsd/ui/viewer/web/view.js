@@ -1,7 +1,7 @@
 // A view: scene in, frames and events out.
 
 import { build } from './bvh.js';
-import { add, fit, norm, project, scale, sub } from './camera.js';
+import { dot, fit, norm, project, scale, sub } from './camera.js';
 import { Stage, loadVtk, probe } from './draw.js';
 import { Interaction } from './interact.js';
 import { Overlay } from './overlay.js';
@@ -179,8 +179,10 @@ export class View {
     const { memory } = this, flat = (p) => Math.abs(p.along([0, 0, 1])[1] - p.along([0, 0, 1])[0]) < 1e-6;
     const cameras = this.panels.map((p, i) => {
       const wish = memory.direction ?? (flat(p) ? { direction: [0, 0, -1], up: [0, 1, 0] } : { direction: [-0.62, 0.72, -0.5], up: [0, 0, 1] });
-      const b = this.boxes[i];
-      return fit(p.mesh.points, wish.direction, wish.up, b.width / b.height, 28, 0.06);
+      const b = this.boxes[i], n = p.spec.clip?.normal;
+      let { direction } = wish;
+      if (n && dot(direction, n) > 0) direction = sub(direction, scale(n, 2 * dot(direction, n))); // face the cut
+      return fit(p.mesh.points, direction, wish.up, b.width / b.height, 28, 0.06);
     });
     const distance = (c) => norm(sub(c.position, c.focal));
     const widest = cameras.reduce((a, b) => (distance(b) > distance(a) ? b : a));

@@ -1,0 +1,152 @@
+"""A server of the viewer's test app and a browser page that can reach this machine only."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
+CHROMIUM_ARGS = [
+    "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-quic",
+    "--disable-gpu-compositing", "--no-first-run", "--disable-background-networking", "--disable-component-update",
+    "--disable-sync",
+]  # fmt: skip
+LOCAL = {"localhost", "127.0.0.1", "[::1]", "::1", ""}
+
+
+@pytest.fixture(scope="session")
+def viewer_server(tmp_path_factory):
+    """Address of the running test app."""
+    with socket.socket() as probe:
+        probe.bind(("localhost", 0))
+        port = probe.getsockname()[1]
+    log = tmp_path_factory.mktemp("viewer") / "log.txt"
+    command = [
+        sys.executable, "-m", "streamlit", "run", "tests/ui/viewer_app.py", "--server.port", str(port),
+        "--server.headless", "true", "--server.enableStaticServing", "true", "--browser.gatherUsageStats", "false",
+    ]  # fmt: skip
+    environment = {**os.environ, "HSD_CACHE": str(log.parent / "cache"), "PYTHONPATH": str(ROOT)}
+    with log.open("w") as out:
+        process = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, env=environment)
+    address = f"http://localhost:{port}"
+    try:
+        for _ in range(120):
+            try:
+                with urllib.request.urlopen(f"{address}/_stcore/health", timeout=2):
+                    break
+            except (urllib.error.URLError, OSError):
+                assert process.poll() is None, log.read_text()
+                time.sleep(0.25)
+        yield address
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    if not Path(CHROMIUM).exists():
+        if os.environ.get("HSD_REQUIRE_BROWSER") == "1":
+            pytest.fail("HSD_REQUIRE_BROWSER=1, but there is no chromium")
+        pytest.skip("no chromium (Debian: apt-get install chromium)")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play:
+        made = play.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_ARGS)
+        yield made
+        made.close()
+
+
+class Viewer:
+    """One browser page on the test app, with what the tests ask of it."""
+
+    def __init__(self, context, address: str):
+        self.outside: list[str] = []
+        self.errors: list[str] = []
+        self.sent = self.received = 0
+        self.address = address
+        self.page = context.new_page()
+        self.page.on("request", lambda request: self._seen(request.url))
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("websocket", self._socket)
+
+    def _seen(self, url: str) -> None:
+        if urlsplit(url).scheme in ("http", "https", "ws", "wss") and urlsplit(url).hostname not in LOCAL:
+            self.outside.append(url)
+
+    def _socket(self, web_socket) -> None:
+        self._seen(web_socket.url)
+        web_socket.on("framesent", lambda _: setattr(self, "sent", self.sent + 1))
+        web_socket.on("framereceived", lambda data: setattr(self, "received", self.received + len(data)))
+
+    def open(self, path: str = "") -> Viewer:
+        self.page.goto(f"{self.address}/{path}")
+        return self.ready()
+
+    def ready(self) -> Viewer:
+        self.page.locator(".hsd-viewer[data-state=rest]").first.wait_for(timeout=60_000)
+        return self.settle()
+
+    def settle(self) -> Viewer:
+        """Wait until no script runs and the picture is at rest."""
+        self.page.wait_for_timeout(250)
+        self.page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for(timeout=30_000)
+        self.page.locator(".hsd-viewer[data-state=rest]").first.wait_for(timeout=20_000)
+        self.page.wait_for_timeout(120)
+        return self
+
+    def js(self, body: str, *arguments):
+        """Run JavaScript with ``v`` the only view on the page."""
+        return self.page.evaluate(
+            f"(args) => {{ const v = Object.values(__hsd.views)[0]; return ({body}); }}", list(arguments)
+        )
+
+    def cameras(self) -> list:
+        return json.loads(self.js("JSON.stringify(v.memory.cameras)"))
+
+    def stage(self) -> dict:
+        return self.page.locator(".stage").bounding_box()
+
+    def at(self, x: float, y: float) -> tuple[float, float]:
+        """Page pixels of a place given as fractions of the stage."""
+        box = self.stage()
+        return box["x"] + x * box["width"], box["y"] + y * box["height"]
+
+    def drag(self, start: tuple[float, float], end: tuple[float, float], steps: int = 6) -> None:
+        self.page.mouse.move(*start)
+        self.page.mouse.down()
+        self.page.mouse.move(*end, steps=steps)
+        self.page.mouse.up()
+        self.settle()
+
+    def frames(self) -> int:
+        return self.page.evaluate("__hsd.frames")
+
+
+@pytest.fixture
+def viewer(viewer_server, browser):
+    def gate(route):
+        if urlsplit(route.request.url).hostname in LOCAL:
+            route.continue_()
+        else:
+            route.abort()
+
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, service_workers="block")
+    context.route("**/*", gate)
+    view = Viewer(context, viewer_server)
+    yield view
+    context.close()
+    assert view.outside == [], "an outside host was asked for"
+    assert view.errors == []
