@@ -2,5 +2,13 @@
 
 import streamlit as st
 
-st.set_page_config(page_title="Hodge explorer", layout="wide")
-st.navigation([st.Page("pages/mesh.py", title="Mesh", default=True)]).run()
+from hsd.ui.state import get_state
+
+st.set_page_config(page_title="Hodge explorer", page_icon="⬡", layout="wide")
+pages = [
+    st.Page("pages/mesh.py", title="Mesh", icon=":material/deployed_code:", default=True),
+    st.Page("pages/harmonic_modes.py", title="Harmonic Modes", icon=":material/graphic_eq:"),
+    st.Page("pages/hodge_decomposition.py", title="Hodge Decomposition", icon=":material/call_split:"),
+    st.Page("pages/spectral_energy.py", title="Spectral Energy", icon=":material/show_chart:"),
+]
+st.navigation(pages, position="hidden" if get_state().present else "sidebar").run()

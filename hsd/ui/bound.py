@@ -1,0 +1,147 @@
+"""Widgets bound to a field of the state by its dotted path: each shows the field's value and writes to it.
+
+They survive page changes and reloads, because the value lives in the state and the URL, not in the widget.  All return
+the field's value.  ``where`` is a container (default: the page), ``on_change`` is called after the state has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+
+from hsd.ui.state import get_state, read, update
+
+
+def widget_key(path: str, name: str = "") -> str:
+    """Key of the widget bound to a path, as ``AppTest`` finds it; ``name`` tells two widgets of one field apart."""
+    return f"state:{path}:{name}" if name else f"state:{path}"
+
+
+def _changed(path: str, key: str, convert: Callable, on_change: Callable[[], None] | None) -> None:
+    update(**{path: convert(st.session_state[key])})
+    if on_change is not None:
+        on_change()
+
+
+def _bind(path: str, name: str, shown, convert: Callable, on_change: Callable[[], None] | None) -> dict:
+    key = widget_key(path, name)
+    if st.session_state.get(key) != shown:
+        st.session_state[key] = shown
+    return {"key": key, "on_change": _changed, "args": (path, key, convert, on_change)}
+
+
+def _fitting(path: str, value) -> None:
+    """Put what a widget can show into the state when the state held something else (e.g. k = 3 on a surface)."""
+    if read(get_state(), path) != value:
+        update(**{path: value})
+
+
+def bound_slider(
+    label: str, path: str, low, high, step=None, *, where=None, name: str = "", on_change=None, select=None, **more
+):
+    """A slider; whole numbers where the field is one.  A value outside low…high is moved inside."""
+    kind = type(read(get_state(), path))
+    value = min(max(read(get_state(), path), low), high)
+    _fitting(path, value)
+    bind = _bind(path, name, value, kind, on_change)
+    if low == high:
+        (where or st).caption(f"{label}: {value}")
+        return value
+    (where or st).slider(label, kind(low), kind(high), step=None if step is None else kind(step), **bind, **more)
+    return value
+
+
+def bound_number(label: str, path: str, low=None, high=None, step=None, *, where=None, name="", on_change=None, **more):
+    """A number field."""
+    value = read(get_state(), path)
+    kind = type(value)
+    value = value if low is None else max(value, kind(low))
+    value = value if high is None else min(value, kind(high))
+    _fitting(path, value)
+    bind = _bind(path, name, value, kind, on_change)
+    limits = {
+        "min_value": None if low is None else kind(low),
+        "max_value": None if high is None else kind(high),
+        "step": None if step is None else kind(step),
+    }
+    (where or st).number_input(label, **limits, **bind, **more)
+    return value
+
+
+def _choice(widget: str, label, path, options, format_func, where, name, on_change, more):
+    options = list(options)
+    if not options:
+        return read(get_state(), path)
+    value = read(get_state(), path)
+    if value not in options:
+        value = options[0]
+        _fitting(path, value)
+    bind = _bind(path, name, value, _same, on_change)
+    getattr(where or st, widget)(label, options, format_func=format_func, **bind, **more)
+    return value
+
+
+def _same(value):
+    return value
+
+
+def bound_selectbox(
+    label: str, path: str, options: Sequence, format_func=str, *, where=None, name="", on_change=None, **more
+):
+    """A list to choose one from.  A value that is no option becomes the first one."""
+    return _choice("selectbox", label, path, options, format_func, where, name, on_change, more)
+
+
+def bound_radio(
+    label: str, path: str, options: Sequence, format_func=str, *, where=None, name="", on_change=None, **more
+):
+    """Radio buttons."""
+    return _choice("radio", label, path, options, format_func, where, name, on_change, more)
+
+
+def bound_segments(
+    label: str, path: str, options: Sequence, format_func=str, *, where=None, name="", on_change=None, **more
+):
+    """A row of buttons of which one is chosen; choosing none keeps the value."""
+    options = list(options)
+    value = read(get_state(), path)
+    if value not in options:
+        value = options[0]
+        _fitting(path, value)
+
+    def keep(new):
+        return read(get_state(), path) if new is None else new
+
+    bind = _bind(path, name, value, keep, on_change)
+    (where or st).segmented_control(label, options, format_func=format_func, **bind, **more)
+    return value
+
+
+def bound_toggle(label: str, path: str, *, where=None, name="", on_change=None, **more) -> bool:
+    """A switch."""
+    (where or st).toggle(label, **_bind(path, name, read(get_state(), path), bool, on_change), **more)
+    return read(get_state(), path)
+
+
+def bound_checkbox(label: str, path: str, *, where=None, name="", on_change=None, **more) -> bool:
+    """A box to tick."""
+    (where or st).checkbox(label, **_bind(path, name, read(get_state(), path), bool, on_change), **more)
+    return read(get_state(), path)
+
+
+def bound_multiselect(
+    label: str, path: str, options: Sequence[str], format_func=str, *, where=None, name="", on_change=None, **more
+) -> tuple[str, ...]:
+    """A list to choose several from; the field is a tuple in the order of choosing."""
+    value = tuple(v for v in read(get_state(), path) if v in options)
+    _fitting(path, value)
+    bind = _bind(path, name, list(value), tuple, on_change)
+    (where or st).multiselect(label, list(options), format_func=format_func, **bind, **more)
+    return value
+
+
+def bound_text(label: str, path: str, *, where=None, name="", on_change=None, **more) -> str:
+    """A line of text."""
+    (where or st).text_input(label, **_bind(path, name, read(get_state(), path), str, on_change), **more)
+    return read(get_state(), path)

@@ -1,0 +1,66 @@
+"""Small things that only the browser can do: copying the link, choosing the light or dark theme."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+COPY_JS = """
+// copy the address of the page
+export default function (component) {
+  const root = component.parentElement;
+  const button = root.querySelector('button');
+  const note = root.querySelector('input');
+  if (button.dataset.ready) return;
+  button.dataset.ready = '1';
+  button.onclick = async () => {
+    const link = window.location.href;
+    try {
+      await navigator.clipboard.writeText(link);
+    } catch {
+      note.value = link; note.hidden = false; note.select(); document.execCommand('copy'); note.hidden = true;
+    }
+    button.textContent = 'Copied';
+    setTimeout(() => { button.textContent = 'Copy link'; }, 1500);
+  };
+}
+"""
+COPY_HTML = (
+    '<button type="button" title="Copy a link to exactly this view (mesh, settings and seed)">Copy link</button>'
+    '<input hidden aria-hidden="true">'
+)
+COPY_CSS = """
+button { font: inherit; font-size: .85rem; padding: .15rem .6rem; border-radius: .4rem; cursor: pointer; width: 6.2rem;
+  color: var(--st-text-color); background: var(--st-secondary-background-color); border: 1px solid #8886; }
+button:hover, button:focus-visible { border-color: var(--st-primary-color); color: var(--st-primary-color); }
+"""
+THEME_JS = """
+// remember the wanted theme as the app's own menu does, and load the page again where it differs
+export default function (component) {
+  const wanted = component.data && component.data.theme;
+  if (!wanted) return;
+  const host = component.parentElement.host || component.parentElement;
+  const back = getComputedStyle(host).getPropertyValue('--st-background-color').trim();
+  const dark = /^#[0-4]/.test(back);
+  if (!back || dark === (wanted === 'dark')) { sessionStorage.removeItem('hsd-theme-tried'); return; }
+  if (sessionStorage.getItem('hsd-theme-tried') === wanted) return;
+  sessionStorage.setItem('hsd-theme-tried', wanted);
+  const name = wanted === 'dark' ? 'Dark' : 'Light';
+  const key = 'stActiveTheme-' + window.location.pathname + '-v2';
+  localStorage.setItem(key, JSON.stringify({ name }));
+  setTimeout(() => window.location.reload(), 150);
+}
+"""
+
+_copy = st.components.v2.component("hsd_copy_link", html=COPY_HTML, css=COPY_CSS, js=COPY_JS)
+_theme = st.components.v2.component("hsd_theme", html="<i></i>", js=THEME_JS)
+
+
+def copy_link() -> None:
+    """A button that copies the page's address; the state is in it."""
+    _copy(key="hsd-copy-link", width="content", height="content")
+
+
+def set_theme(name: str) -> None:
+    """Switch to the theme "light" or "dark"; "" leaves the choice to the browser."""
+    with st.container(key="hsd-theme-holder", height=1, border=False, gap=None):
+        _theme(key="hsd-theme", data={"theme": name}, height=1)

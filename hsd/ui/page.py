@@ -1,0 +1,220 @@
+"""The frame that every page shares: header, error boundary, notes of the link, provenance, themes, presenter mode.
+
+    with page("Harmonic modes", "Fields that neither the derivative nor the codifferential sees.") as p:
+        p.state, p.mesh                       # AppState and the mesh in force
+        st.write(space_sentence(p.state, p.mesh))
+
+An HsdError anywhere within becomes one sentence; what was drawn before it stays, and the page stays usable.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import streamlit as st
+
+from hsd import __version__
+from hsd.errors import HsdError
+from hsd.mesh.mesh import Mesh
+from hsd.ui import cached
+from hsd.ui.browser import copy_link, set_theme
+from hsd.ui.state import AppState, MeshState, changed, get_state, sync, take_notes, update
+from hsd.ui.store import StoreError
+from hsd.ui.viewer.assets import ensure_static
+
+PROJECTOR = """
+.stApp, .stApp p, .stApp li, .stApp label, .stApp [data-testid="stMarkdownContainer"] { color: #000 !important; }
+.stApp { background: #fff !important; }
+.stApp [data-testid="stCaptionContainer"] * { color: #111 !important; opacity: 1 !important; }
+"""
+BIG = "html { font-size: 20px !important; } h1 { font-size: 2rem !important; }"
+ALONE = """
+[data-testid="stSidebar"], [data-testid="stSidebarCollapsedControl"], [data-testid="stExpandSidebarButton"],
+[data-testid="stHeader"] { display: none !important; }
+.stMainBlockContainer { padding-top: 1rem !important; max-width: 100% !important; }
+"""
+TIGHT = """
+.stMainBlockContainer { padding-top: 2.6rem; padding-bottom: 2rem; }
+.stMainBlockContainer h1 { padding: 0; font-size: 1.9rem; }
+"""
+
+
+@dataclass(frozen=True)
+class PageContext:
+    """What a page needs: the state and the mesh in force."""
+
+    state: AppState
+    mesh: Mesh
+
+
+@contextmanager
+def page(title: str, sentence: str = "") -> Iterator[PageContext]:
+    """Header before the page's own content, provenance after it.
+
+    title : of the page;  sentence : what is to be seen here, in words
+    """
+    ensure_viewer()
+    state = sync()
+    style(state)
+    mesh, notes = mesh_in_force()
+    state = get_state()
+    header(title, state, mesh)
+    if sentence and not state.present:
+        st.markdown(sentence)
+    for note in (*take_notes(), *notes):
+        st.warning(note)
+    try:
+        yield PageContext(state, mesh)
+    except HsdError as error:
+        st.error(error.message)
+    except MemoryError:
+        st.error("There is not enough memory for this; use a smaller mesh or fewer modes.")
+    provenance(mesh, get_state())
+
+
+@st.cache_resource(show_spinner=False)
+def ensure_viewer() -> None:
+    """The viewer's scripts lie in ``static/``; once a server."""
+    ensure_static()
+
+
+def mesh_in_force() -> tuple[Mesh, tuple[str, ...]]:
+    """The mesh of the state; when it cannot be had, the last good one or the gallery's first, and a sentence why."""
+    choice = get_state().mesh
+    try:
+        mesh = cached.mesh_of(choice)
+    except HsdError as error:
+        gone = isinstance(error, StoreError)
+        last = st.session_state.get("_app_state/last_mesh", MeshState())
+        last = MeshState() if gone or last == choice else last
+        update(mesh=last)
+        sync()
+        what = "the gallery's torus" if last == MeshState() else "the previous mesh"
+        return cached.mesh_of(last), (f"{error.message} Shown instead: {what}.",)
+    st.session_state["_app_state/last_mesh"] = choice
+    return mesh, ()
+
+
+def style(state: AppState) -> None:
+    """Type size and colours of the theme and of presenter mode."""
+    rules = [TIGHT]
+    if state.theme == "projector":
+        rules += [PROJECTOR, BIG]
+    if state.present:
+        rules += [BIG, ALONE]
+    st.html(f"<style>{''.join(rules)}</style>")
+    set_theme({"dark": "dark", "light": "light", "projector": "light"}.get(state.theme, ""))
+
+
+def header(title: str, state: AppState, mesh: Mesh) -> None:
+    """Title, mesh, device and version, Copy link."""
+    left, right = st.columns([3, 2], vertical_alignment="bottom")
+    left.title(title, anchor=False)
+    with right, st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
+        st.badge(mesh_words(mesh, state), color="blue")
+        st.badge(device_words(), color="gray")
+        st.badge(f"hsd {__version__}", color="gray")
+        copy_link()
+
+
+def mesh_words(mesh: Mesh, state: AppState) -> str:
+    """Name and size of the mesh."""
+    kinds = ("vertices", "edges", "triangles", "tetrahedra")
+    top = mesh.dim
+    name = state.mesh.name if not state.mesh.upload else mesh.name
+    return f"{name}: {mesh.complex.n_vertices:,} vertices, {mesh.complex.n(top):,} {kinds[top]}".replace(",", "\u202f")
+
+
+def device_words() -> str:
+    """Where numerics run."""
+    return f"CPU, {os.cpu_count()} cores"
+
+
+def provenance(mesh: Mesh, state: AppState) -> None:
+    """One line under the page: what the pictures were made from."""
+    st.caption(provenance_text(mesh, state))
+
+
+def provenance_text(mesh: Mesh, state: AppState) -> str:
+    """Mesh, content hash, conditions, seed and version, as exports carry it too."""
+    return (
+        f"Mesh {mesh.name}, content {mesh.content_hash[:12]} · degree {state.k}, {state.bc}, star {state.star} · "
+        f"seed {state.seed} · hsd {__version__}"
+    )
+
+
+def provenance_record(mesh: Mesh, state: AppState) -> dict[str, str]:
+    """The same as fields of a file."""
+    return {
+        "mesh": mesh.name,
+        "mesh_hash": mesh.content_hash,
+        "degree": str(state.k),
+        "boundary": state.bc,
+        "star": state.star,
+        "seed": str(state.seed),
+        "version": __version__,
+    }
+
+
+STARS = {
+    "galerkin": "Galerkin star (Whitney mass matrices)",
+    "diagonal": "diagonal star (circumcentric, cotan weights)",
+    "unit": "unit star (combinatorial, lengths do not count)",
+}
+
+
+def boundary_sentence(mesh: Mesh, k: int, bc: str) -> str:
+    """What the boundary condition means for k-forms on this mesh."""
+    if mesh.dim >= 1 and not mesh.complex.has_boundary:
+        return "The mesh has no boundary, so absolute and relative are the same"
+    as_vector = {(2, 1): ("tangential to", "normal to"), (3, 1): ("tangential to", "normal to")}.get((mesh.dim, k))
+    if (mesh.dim, k) == (3, 2):
+        as_vector = ("normal to", "tangential to")
+    if bc == "absolute":
+        text = "Absolute boundary condition: nothing is imposed on the boundary values, counts H^k(M)"
+    else:
+        text = "Relative boundary condition: the form is zero on boundary simplices, counts H^k(M, ∂M)"
+    if as_vector:
+        side = as_vector[0 if bc == "absolute" else 1]
+        text += f"; as vector fields, harmonic ones are {side} the boundary"
+    return text
+
+
+def space_sentence(state: AppState, mesh: Mesh) -> str:
+    """Boundary condition, star and sign convention in words, for under a picture."""
+    return (
+        f"{boundary_sentence(mesh, state.k, state.bc)}. {STARS[state.star]}. "
+        "The Laplacian Δ = dδ + δd is positive (eigenvalues ≥ 0)."
+    )
+
+
+def state_with(**changes) -> AppState:
+    """The present state with other fields, without changing it (for links and code samples)."""
+    return changed(get_state(), changes)
+
+
+def mesh_code(state: AppState, mesh: Mesh) -> str:
+    """The lines of Python that make the mesh in force."""
+    choice, lines = state.mesh, ["import hsd", ""]
+    if choice.upload:
+        more = ", fill_triangles=True" if choice.fill_triangles else ""
+        more += f", radius={choice.radius!r}" if choice.radius > 0 else ""
+        from hsd.ui.store import get
+
+        lines.append(f"mesh = hsd.load_mesh({get(choice.upload).name!r}{more})")
+    else:
+        lines.append(f"mesh = hsd.gallery({choice.name!r}, {choice.n})")
+    if choice.scale != 1.0:
+        lines += [
+            "from dataclasses import replace",
+            f"mesh = replace(mesh, points=mesh.points * {choice.scale!r})",
+        ]
+    if choice.repair:
+        lines += [
+            "from hsd.mesh.repair import repair",
+            f"mesh, record = repair(mesh, {choice.repair!r}, max_hole={choice.max_hole})",
+        ]
+    return "\n".join(lines)

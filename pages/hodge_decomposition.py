@@ -1,0 +1,8 @@
+"""Hodge decomposition."""
+
+import streamlit as st
+
+from hsd.ui.page import page, space_sentence
+
+with page("Hodge decomposition") as p:
+    st.write(space_sentence(p.state, p.mesh))

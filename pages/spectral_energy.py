@@ -1,0 +1,8 @@
+"""Spectral energy."""
+
+import streamlit as st
+
+from hsd.ui.page import page, space_sentence
+
+with page("Spectral energy") as p:
+    st.write(space_sentence(p.state, p.mesh))
