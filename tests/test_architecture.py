@@ -32,10 +32,11 @@ EXTRA = {
 }
 # Exceptions, file by file (a prefix of the path): what a file wraps for everybody else.
 EXCEPTIONS = {
-    "hsd/linalg.py": {"threadpoolctl"},  # one BLAS thread inside iterations
+    "hsd/linalg.py": {"threadpoolctl", "pymetis"},  # one BLAS thread inside iterations; nested dissection
     "hsd/mesh/io": {"pyvista", "vtk", "vtkmodules", "meshio"},  # file formats
     "hsd/mesh/point_laplacian": {"potpourri3d"},  # local triangulations of point clouds
     "hsd/hodge/cache": {"filelock"},  # two processes share the disk cache
+    "hsd/ui/vtk_worker": {"pyvista", "PIL"},  # a process of its own
     "hsd/data/domain.py": {"torch"},
     "hsd/data/batch.py": {"torch"},
 }

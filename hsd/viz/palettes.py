@@ -25,7 +25,7 @@ CATEGORICAL = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00",
 
 @dataclass(frozen=True)
 class Look:
-    """How one thing looks everywhere: hex colour, plotly's bar pattern, dash and marker symbol, and its name in text."""
+    """How one thing looks everywhere: hex colour, plotly's bar pattern, dash and marker symbol, name in text."""
 
     colour: str
     pattern: str

@@ -155,7 +155,7 @@ def test_a_picked_value_is_approximate_first_and_then_the_float64_value(viewer):
     p = mesh.points3
     values = np.sin(3 * p[:, 0]) * np.cos(2 * p[:, 1])
     drawn = mesh.oriented_cells()[int(pick["label"])]
-    assert float(exact.split()[0].replace("−", "-")) == pytest.approx(float(np.dot(pick["bary"], values[drawn])), rel=1e-8)
+    assert float(exact.split()[0]) == pytest.approx(float(np.dot(pick["bary"], values[drawn])), rel=1e-8)
     quantised = viewer.js("v.panels[0].valueAt(v.overlay.picked.face, v.overlay.picked.bary, v.memory.controls)")
     assert quantised == pytest.approx(float(exact.split()[0]), abs=2 * np.abs(values).max() / 65534 + 1e-6)
     # the server changes the field: the read-out follows, in float64 again
@@ -220,7 +220,8 @@ def test_value_at_equals_numpy_for_every_kind_of_source():
     rng = np.random.default_rng(0)
     pick = Pick(0, 17, (0.2, 0.3, 0.5), 0, (0.0, 0.0, 0.0))
     triangle = mesh.complex.simplices(2)[17]
-    scalar, face, vector = (rng.standard_normal(s) for s in (mesh.complex.n(0), mesh.complex.n(2), (mesh.complex.n(0), 3)))
+    n, m = mesh.complex.n(0), mesh.complex.n(2)
+    scalar, face, vector = (rng.standard_normal(shape) for shape in (n, m, (n, 3)))
     assert value_at(Colour(scalar), pick, triangle) == pytest.approx(np.dot(pick.bary, scalar[triangle]), rel=1e-12)
     assert value_at(Colour(face, where="face"), pick, triangle) == pytest.approx(face[17], rel=1e-12)
     lengths = np.linalg.norm(vector[triangle], axis=1)
@@ -370,3 +371,16 @@ def test_many_mounts_free_their_webgl_contexts(viewer):
         viewer.page.get_by_label("Notes").wait_for()
         viewer.settle()
     assert lost == []
+
+
+def test_a_vtk_scene_is_drawn_offline(viewer):
+    viewer.page.goto(f"{viewer.address}/vtk")
+    viewer.page.get_by_text("shown: interactive").wait_for(timeout=60_000)
+    canvas = viewer.page.frame_locator("iframe").locator("canvas")
+    canvas.first.wait_for(timeout=30_000)
+    for _ in range(40):
+        pixels = _pixels(viewer.page.locator("iframe").screenshot())
+        if _colours(pixels) > 8:
+            break
+        viewer.page.wait_for_timeout(250)
+    assert _colours(pixels) > 8

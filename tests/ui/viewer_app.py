@@ -11,6 +11,7 @@ import hsd
 from hsd.hodge.decomposition import decompose
 from hsd.ui.viewer import show
 from hsd.ui.viewer.assets import ensure_static
+from hsd.ui.vtk_scene import VtkLayer, VtkScene, show_vtk_scene
 from hsd.viz import build
 from hsd.viz.palettes import PARTS
 from hsd.viz.scene import (
@@ -24,7 +25,7 @@ from hsd.viz.scene import (
     Panel,
     Scene,
     Tool,
-)  # fmt: skip
+)
 
 st.set_page_config(page_title="viewer", layout="wide")
 ensure_static(Path(__file__).parent)
@@ -55,7 +56,7 @@ def modes_page() -> None:
     two = st.sidebar.checkbox("Two views")
     step = st.sidebar.slider("Server mode", 0, 15, 3)
     st.text_input("Notes", key="notes")
-    mesh, drawn = surface(name, n)
+    _, drawn = surface(name, n)
     basis, columns, glyphs, vectors = modes(name, n, k, 16)
     control = Control("mode", "Mode", 0, basis.n_modes - 1, step, labels=columns.labels, play=True, keys=True)
     colour = Colour(Mix(columns, mode="mode"), "signed" if k == 0 else "unsigned", "mode" if k == 0 else "|mode|", "1")
@@ -82,8 +83,7 @@ def field_page() -> None:
 
 @st.cache_resource(max_entries=4)
 def parts(name: str, n: int):
-    mesh, drawn = surface(name, n)
-    p = mesh.points3
+    mesh, _ = surface(name, n)
     basis, _, glyphs, _ = modes(name, n, 1, 16)
     rng = np.random.default_rng(1)
     form = basis.modes @ (rng.standard_normal(basis.n_modes) / (1 + np.arange(basis.n_modes)) ** 0.3)
@@ -99,7 +99,7 @@ def parts(name: str, n: int):
 
 def blend_page() -> None:
     n = int(st.query_params.get("n", 3000))
-    mesh, drawn = surface("double_torus", n)
+    _, drawn = surface("double_torus", n)
     colours, vectors, glyphs = parts("double_torus", n)
     ids = {"exact": "wd", "coexact": "wdelta", "harmonic": "wgamma"}
     controls = tuple(Control(ids[part], f"w {PARTS[part].name}", 0, 2, 1, 0.01) for part in ids)
@@ -120,7 +120,7 @@ def blend_page() -> None:
 
 
 def place_page() -> None:
-    mesh, drawn = surface("sphere", 1500)
+    _, drawn = surface("sphere", 1500)
     points = st.session_state.setdefault("points", {})
 
     def placed(event) -> None:
@@ -143,14 +143,12 @@ def tets_page() -> None:
     values = p[:, 0] * p[:, 2] + 0.3 * np.sin(4 * p[:, 1])
     control = Control("cut", "Clip plane", 0, 1, 0.55, 0.01, keys=True)
     panel = Panel(drawn, Colour(values, name="potential", unit="V"), "Cut open", clip=Clip((0, 1, 0), "cut"))
-    loops = mesh2 = None
     mesh2, torus = surface("torus", 3000)
     homology = hsd.hodge.homology.Homology(mesh2.complex)
     loops = homology.cycles(1)
     tubes = []
     for i, colour in enumerate(("#E69F00", "#56B4E9")):
-        cycle = np.asarray(loops[:, i].todense()).ravel() if hasattr(loops, "todense") else loops[:, i]
-        tubes += build.loop_tubes(torus, mesh2.complex.simplices(1), cycle, colour, f"generator {i + 1}")
+        tubes += build.loop_tubes(torus, mesh2.complex.simplices(1), loops[:, i], colour, f"generator {i + 1}")
     parity = (mesh2.points3[mesh2.complex.simplices(2)].mean(axis=1)[:, 0] > 0).astype(float)
     second = Panel(
         torus,
@@ -161,6 +159,24 @@ def tets_page() -> None:
     show(Scene((panel, second), (control,), caption="A ball with a cavity, cut; generators of H₁."), "tets")
 
 
+def vtk_page() -> None:
+    mesh = hsd.gallery("ball", 800)
+    p = mesh.points3
+    data = {"u": p[:, 0] * p[:, 1]}
+    cells = mesh.complex.simplices(3)
+    layers = (
+        VtkLayer(p, cells, data, filter={"name": "outline"}, options={"color": "#888888"}),
+        VtkLayer(
+            p,
+            cells,
+            data,
+            filter={"name": "slice", "normal": [0, 1, 0], "origin": [0, 0, 0]},
+            options={"scalars": "u"},
+        ),
+    )
+    st.markdown("shown: " + show_vtk_scene(VtkScene(layers, size=(700, 420)), "vtk"))
+
+
 st.navigation(
     [
         st.Page(modes_page, title="Modes", default=True, url_path="modes"),
@@ -168,5 +184,6 @@ st.navigation(
         st.Page(blend_page, title="Blend", url_path="blend"),
         st.Page(place_page, title="Place", url_path="place"),
         st.Page(tets_page, title="Tets", url_path="tets"),
+        st.Page(vtk_page, title="VTK", url_path="vtk"),
     ]
 ).run()
