@@ -18,6 +18,8 @@ from hsd.mesh.weld import Weld, box_diagonal, equal_positions, find_weld
 
 MAX_IDS = 1000
 """Notices carry at most this many ids."""
+TOO_WIDE = 0.25
+"""A weld that collapses more than this share of all simplices is no seam repair."""
 
 
 @dataclass
@@ -133,25 +135,36 @@ def weld_labels(raw: RawMesh, simplices: dict[int, Rows], weld: float, notices: 
         ids = np.flatnonzero(used)
         start[ids] = ids[equal_positions(raw.points[ids])]
     diagonal = box_diagonal(raw.points[used])
-    tries = [find_weld(raw.points, used, weld * diagonal), find_weld(raw.points, used, 0.0)] if weld > 0 else []
+    tries = [(find_weld(raw.points, used, t * diagonal), t) for t in (weld, 0.0)] if weld > 0 else []
+    n_rows = sum(int((~s.marker).sum()) for s in simplices.values())
     before = None
-    for attempt, found in enumerate(tries):
+    for found, tolerance in tries:
         if (found.label == start).all():
             break
+        lost = _collapsed(simplices, found.label)
+        if tolerance > 0 and (found.crowded or sum(map(len, lost)) > TOO_WIDE * n_rows):
+            notices.append(
+                Notice(
+                    "weld_too_wide",
+                    f"The weld tolerance {weld:g} of the box diagonal ({weld * diagonal:.3g}) would merge the mesh's "
+                    "own detail (is there a stray far point?); only points at equal positions were joined.",
+                )
+            )
+            continue
         before = before if before is not None else _defects(simplices, start, n)
         after = _defects(simplices, found.label, n)
         if any(a > b for a, b in zip(after, before)):
-            if attempt == 0:
+            if "weld_breaks_manifold" not in {notice.kind for notice in notices}:
                 notices.append(
                     Notice(
                         "weld_breaks_manifold",
-                        f"Joining points within {weld:g} of the box diagonal would raise the number of non-manifold "
-                        f"facets, edges, vertices from {before} to {after}; only welding that does no such "
-                        "harm was done.",
+                        f"Joining points within {tolerance:g} of the box diagonal would raise the numbers of "
+                        f"non-manifold facets, edges, vertices from {before} to {after}; only harmless "
+                        "welding was done.",
                     )
                 )
             continue
-        _note_weld(found, weld if attempt == 0 else 0.0, diagonal, simplices, notices)
+        notices.append(_weld_notice(found, tolerance, diagonal, np.unique(np.concatenate(lost))))
         return found.label
     if soup and (start != np.arange(n)).any():
         merged = int((start != np.arange(n)).sum())
@@ -161,25 +174,19 @@ def weld_labels(raw: RawMesh, simplices: dict[int, Rows], weld: float, notices: 
     return start
 
 
-def _note_weld(found: Weld, weld: float, diagonal: float, simplices: dict[int, Rows], notices: list[Notice]) -> None:
-    lost = [s.cell[names_twice(found.label[s.rows])] for s in simplices.values()]
-    lost = np.unique(np.concatenate(lost))
+def _weld_notice(found: Weld, weld: float, diagonal: float, lost: np.ndarray) -> Notice:
     text = (
         f"{found.n_merged} points were joined with another within {weld:g} of the box diagonal "
-        f"({weld * diagonal:.3g}); "
-        f"{found.n_moved} of them moved, by at most {found.farthest:.3g}."
+        f"({weld * diagonal:.3g}); {found.n_moved} of them moved, by at most {found.farthest:.3g}."
     )
     if len(lost):
         text += f" {len(lost)} cell(s) collapsed and were dropped, the first is cell {lost[0]}."
-    notices.append(Notice("welded", text, first_ids(lost)))
-    if found.crowded:
-        notices.append(
-            Notice(
-                "weld_too_wide",
-                f"The weld tolerance {weld:g} of the box diagonal joins most points with many others (is there a stray "
-                "far point?); only points at equal positions were joined.",
-            )
-        )
+    return Notice("welded", text, first_ids(lost))
+
+
+def _collapsed(simplices: dict[int, Rows], label: np.ndarray) -> list[np.ndarray]:
+    """File cells of the simplices that name a point twice after a weld, per degree."""
+    return [s.cell[names_twice(label[s.rows]) & ~s.marker] for s in simplices.values()]
 
 
 def _is_soup(simplices: dict[int, Rows]) -> bool:

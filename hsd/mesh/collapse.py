@@ -4,7 +4,7 @@ A face whose shortest edge is (nearly) a point loses that edge by a collapse, al
 lk(a) ∩ lk(b) = lk(ab), which keeps the homeomorphism type (T. K. Dey et al. 1999, Topology preserving edge
 contraction).
 A cap, whose third vertex lies on its longest edge, loses that edge by a flip, allowed where the edge has two faces and
-the new edge is not there yet.
+the new edge is not there yet; a cap at the boundary is taken off where its third vertex is an inner one.
 """
 
 from __future__ import annotations
@@ -86,11 +86,16 @@ class _Surface:
             self.star[a].add(i)
 
     def flip(self, i: int) -> bool:
-        """Replace the longest edge of face i by the other diagonal of the two faces at it."""
+        """Replace the longest edge of face i by the other diagonal of the two faces at it, or take the face off."""
         face = self.faces[i]
         sides = [(face[(j + 1) % 3], face[(j + 2) % 3], face[j]) for j in range(3)]
         a, b, c = max(sides, key=lambda s: float(((self.points[s[0]] - self.points[s[1]]) ** 2).sum()))
         around = self.edge_faces(a, b)
+        if len(around) == 1 and c not in self.protected and -1 not in self.link(c)[0]:
+            for v in face:  # a cap at the boundary under an inner vertex: without it the boundary runs through c
+                self.star[v].discard(i)
+            self.faces[i] = None
+            return True
         if len(around) != 2:
             return False
         other = next(j for j in around if j != i)

@@ -200,31 +200,33 @@ def _fans_across_manifold_edges(cx: SimplicialComplex) -> tuple[np.ndarray, np.n
 
 
 def boundary_cycles(mesh: Mesh) -> list[np.ndarray]:
-    """Boundary loops as vertex cycles, against the winding of their faces; pieces that are no simple loop are not."""
+    """Boundary loops as vertex cycles, each against the winding of the face at its first edge.
+
+    Pieces of the boundary that are no simple loop (where loops touch) are left out.
+    """
     cx = mesh.complex
-    number = np.flatnonzero(cx.on_boundary(1))
-    if not len(number):
-        return []
-    following: dict[int, int] = {}
-    bad: set[int] = set()
-    where = np.isin(cx.faces(2), number)
-    t, omit = np.nonzero(where)
+    t, omit = np.nonzero(cx.on_boundary(1)[cx.faces(2)])
     ends = cx.simplices(1)[cx.faces(2)[t, omit]]
-    winding = mesh.winding if mesh.winding is not None else mesh.oriented_cells() * 0 + 1
-    sign = winding[t] * np.where(omit == 1, -1, 1)  # +: the face runs from the smaller to the larger vertex
-    for (a, b), s in zip(ends.tolist(), sign.tolist()):
-        tail, head = (b, a) if s > 0 else (a, b)
-        if tail in following:
-            bad.add(tail)
-        following[tail] = head
+    winding = mesh.winding if mesh.winding is not None else np.ones(cx.n(2), np.int8)
+    against = winding[t] * np.where(omit == 1, -1, 1) > 0  # the face runs from the smaller to the larger vertex
+    ends[against] = ends[against][:, ::-1]
+    beside: dict[int, list[int]] = {}
+    for a, b in ends.tolist():
+        beside.setdefault(a, []).append(b)
+        beside.setdefault(b, []).append(a)
     out, seen = [], set()
-    for start in following:
-        loop, v = [], start
-        while v not in seen and v in following:
+    for a, b in ends.tolist():
+        if a in seen:
+            continue
+        loop, stack = [], [(a, b)]
+        while stack:
+            v, towards = stack.pop()
+            if v in seen:
+                continue
             seen.add(v)
             loop.append(v)
-            v = following[v]
-        if loop and v == start and not bad.intersection(loop):
+            stack += [(w, w) for w in beside[v] if w != towards] + [(towards, towards)]
+        if all(len(beside[v]) == 2 for v in loop):
             out.append(np.array(loop))
     return out
 

@@ -121,7 +121,10 @@ def test_graph_without_positions_round_trips_through_npz(tmp_path):
     save_mesh(mesh, tmp_path / "g.npz")
     back = load_mesh(tmp_path / "g.npz")
     assert back.points is None and back.complex.counts == (3, 3)
-    assert back.cell_fields["w"][back.cell_of_simplex[1]].tolist() == mesh.cell_fields["w"][mesh.cell_of_simplex[1]].tolist()
+    assert (
+        back.cell_fields["w"][back.cell_of_simplex[1]].tolist()
+        == mesh.cell_fields["w"][mesh.cell_of_simplex[1]].tolist()
+    )
 
 
 def test_fill_triangles_makes_the_clique_complex():
@@ -195,7 +198,9 @@ def test_glb_nodes_place_their_mesh_each_time():
     assert np.allclose(second.min(axis=0), [8, 0, 0]) and np.allclose(second.max(axis=0), [10, 2, 2])
 
 
-@pytest.mark.parametrize("mode, corners, n_faces", ((4, [0, 1, 2, 2, 1, 3], 2), (5, [0, 1, 2, 3], 2), (6, [0, 1, 3, 2], 2)))
+@pytest.mark.parametrize(
+    "mode, corners, n_faces", ((4, [0, 1, 2, 2, 1, 3], 2), (5, [0, 1, 2, 3], 2), (6, [0, 1, 3, 2], 2))
+)
 def test_glb_strips_and_fans_agree_with_triangles(mode, corners, n_faces):
     points = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]], "<f4")
     index = np.array(corners, "u1")

@@ -1,4 +1,4 @@
-"""Polygons: no new vertices, area kept (so no overlap and no gap), winding kept; for convex, concave, bent and odd ones."""
+"""Polygons: no new vertices, area kept (so no overlap and no gap), winding kept; convex, concave and odd ones."""
 
 from __future__ import annotations
 
