@@ -36,8 +36,15 @@ button:hover, button:focus-visible { border-color: var(--st-primary-color); colo
 THEME_JS = """
 // remember the wanted theme as the app's own menu does, and load the page again where it differs
 export default function (component) {
-  const wanted = component.data && component.data.theme;
-  if (!wanted) return;
+  const wanted = (component.data && component.data.theme) || '';
+  const key = 'stActiveTheme-' + window.location.pathname + '-v2';
+  if (!wanted) {
+    if (localStorage.getItem('hsd-theme') && localStorage.getItem(key)) {
+      localStorage.removeItem('hsd-theme'); localStorage.removeItem(key);
+      setTimeout(() => window.location.reload(), 150);
+    }
+    return;
+  }
   const host = component.parentElement.host || component.parentElement;
   const back = getComputedStyle(host).getPropertyValue('--st-background-color').trim();
   const dark = /^#[0-4]/.test(back);
@@ -45,8 +52,8 @@ export default function (component) {
   if (sessionStorage.getItem('hsd-theme-tried') === wanted) return;
   sessionStorage.setItem('hsd-theme-tried', wanted);
   const name = wanted === 'dark' ? 'Dark' : 'Light';
-  const key = 'stActiveTheme-' + window.location.pathname + '-v2';
-  localStorage.setItem(key, JSON.stringify({ name }));
+  localStorage.setItem(key, JSON.stringify(name));
+  localStorage.setItem('hsd-theme', name);
   setTimeout(() => window.location.reload(), 150);
 }
 """

@@ -15,11 +15,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import streamlit as st
+from streamlit.runtime.pages_manager import PagesManager
 
 from hsd import __version__
 from hsd.errors import HsdError
 from hsd.mesh.mesh import Mesh
 from hsd.ui import cached
+from hsd.ui.bound import bound_radio, bound_toggle
 from hsd.ui.browser import copy_link, set_theme
 from hsd.ui.state import AppState, MeshState, changed, get_state, sync, take_notes, update
 from hsd.ui.store import StoreError
@@ -37,8 +39,10 @@ ALONE = """
 .stMainBlockContainer { padding-top: 1rem !important; max-width: 100% !important; }
 """
 TIGHT = """
-.stMainBlockContainer { padding-top: 2.6rem; padding-bottom: 2rem; }
+.stMainBlockContainer { padding: 1.4rem 2.2rem 2rem; max-width: 1900px; }
 .stMainBlockContainer h1 { padding: 0; font-size: 1.9rem; }
+[data-testid="stHeader"] { background: transparent; pointer-events: none; }
+[data-testid="stHeader"] button, [data-testid="stHeader"] a { pointer-events: auto; }
 """
 
 
@@ -56,6 +60,7 @@ def page(title: str, sentence: str = "") -> Iterator[PageContext]:
 
     title : of the page;  sentence : what is to be seen here, in words
     """
+    through_the_router()
     ensure_viewer()
     state = sync()
     style(state)
@@ -73,6 +78,16 @@ def page(title: str, sentence: str = "") -> Iterator[PageContext]:
     except MemoryError:
         st.error("There is not enough memory for this; use a smaller mesh or fewer modes.")
     provenance(mesh, get_state())
+
+
+def through_the_router() -> None:
+    """Run again through ``app.py`` where Streamlit took the folder ``pages`` for its old kind of app.
+
+    It does so for a link to a page when a fresh server has not run ``app.py`` yet; then the page has no navigation.
+    """
+    if PagesManager.uses_pages_directory:
+        PagesManager.uses_pages_directory = False
+        st.rerun()
 
 
 @st.cache_resource(show_spinner=False)
@@ -111,13 +126,16 @@ def style(state: AppState) -> None:
 
 def header(title: str, state: AppState, mesh: Mesh) -> None:
     """Title, mesh, device and version, Copy link."""
-    left, right = st.columns([3, 2], vertical_alignment="bottom")
-    left.title(title, anchor=False)
-    with right, st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.title(title, anchor=False, width="stretch")
         st.badge(mesh_words(mesh, state), color="blue")
-        st.badge(device_words(), color="gray")
-        st.badge(f"hsd {__version__}", color="gray")
-        copy_link()
+        if not state.present:
+            st.badge(device_words(), color="gray")
+            st.badge(f"hsd {__version__}", color="gray")
+            copy_link()
+        with st.popover("View", help="Theme and presenter mode"):
+            bound_radio("Theme", "theme", THEMES, THEMES.get)
+            bound_toggle("Presenter mode: big type, no sidebar", "present")
 
 
 def mesh_words(mesh: Mesh, state: AppState) -> str:
@@ -125,7 +143,8 @@ def mesh_words(mesh: Mesh, state: AppState) -> str:
     kinds = ("vertices", "edges", "triangles", "tetrahedra")
     top = mesh.dim
     name = state.mesh.name if not state.mesh.upload else mesh.name
-    return f"{name}: {mesh.complex.n_vertices:,} vertices, {mesh.complex.n(top):,} {kinds[top]}".replace(",", "\u202f")
+    sizes = [f"{n:,}".replace(",", "\u202f") for n in (mesh.complex.n_vertices, mesh.complex.n(top))]
+    return f"{name}: {sizes[0]} vertices" + (f", {sizes[1]} {kinds[top]}" if top else "")
 
 
 def device_words() -> str:
@@ -159,6 +178,12 @@ def provenance_record(mesh: Mesh, state: AppState) -> dict[str, str]:
     }
 
 
+THEMES = {
+    "auto": "as the browser",
+    "light": "light",
+    "dark": "dark",
+    "projector": "projector (light, big, high contrast)",
+}
 STARS = {
     "galerkin": "Galerkin star (Whitney mass matrices)",
     "diagonal": "diagonal star (circumcentric, cotan weights)",

@@ -5,8 +5,8 @@
     k = bound_selectbox("Degree", "k", [0, 1, 2])   # a widget bound to a field, returns its value
 
 A page reads ``get_state()``, never a widget's own key.  The part of one page is a frozen dataclass below and one field
-of AppState.  Fields are bool, int, float, str or tuples of str; each has a default, ``choices`` or a range where they are
-known beforehand, and a short name in the URL.
+of AppState.  Fields are bool, int, float, str or tuples of str; each has a default, a short name in the URL, and
+``choices`` or a range where these are known.
 """
 
 from __future__ import annotations
