@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Mapping
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from hsd.errors import InputError
 from hsd.ui.viewer.pack import Asset, pack, quantise
@@ -192,12 +193,14 @@ def _arrows(arrows: Arrows, surface: Surface, use) -> dict:
 
 
 def glyphs_asset(glyphs: Glyphs, surface: Surface) -> Asset:
-    """Arrow positions in the unit ball and normals."""
+    """Arrow positions in the unit ball, normals, and the median distance to the nearest neighbour."""
 
     def make() -> Asset:
         unit = ((glyphs.points - surface.centre) * surface.scale).astype(np.float32)
         normals = np.rint(glyphs.normals * 127).astype(np.int8)
-        return pack("glyphs", {"points": unit, "normals": normals}, volume=glyphs.volume)
+        nearest = cKDTree(unit).query(unit, k=2)[0][:, 1] if len(unit) > 1 else np.ones(1)
+        spacing = float(f"{np.median(nearest):.4g}")
+        return pack("glyphs", {"points": unit, "normals": normals}, volume=glyphs.volume, spacing=spacing)
 
     return _once(glyphs, surface, make)
 

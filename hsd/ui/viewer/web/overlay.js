@@ -40,6 +40,7 @@ export class Overlay {
       const panel = scene.panels.findIndex((p) => p.colour);
       this.barBoxes = [{ panel, box: { x: w - strip, y: 0, width: strip, height: h } }];
     }
+    this.rightBar = Math.max(0, ...this.barBoxes.filter(({ box }) => box.x + box.width > w - 1).map(({ box }) => box.width));
     this.build(scene, boxes);
     return boxes;
   }

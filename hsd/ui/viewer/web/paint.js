@@ -4,7 +4,7 @@ import {
   arrowScale, categoryTable, colourTable, combine, cutTets, evenLevels, extent, histogram, lengths, levelLines,
   limitsFor, weights,
 } from './fields.js';
-import { ARROW_TARGET } from './shapes.js';
+import { arrowTarget } from './shapes.js';
 import { peek } from './store.js';
 
 const MARKER_RADIUS = 0.026;
@@ -293,7 +293,7 @@ export function commonScales(panels) {
     }
     const all = [];
     for (const p of members) for (const v of p.referenceMagnitudes()) all.push(v);
-    const length = arrowScale(all, ARROW_TARGET);
+    const length = arrowScale(all, Math.min(...members.map((p) => arrowTarget(p.glyphs.spacing))));
     members[0].arrowReference = { key, length };
     lengthsOf.set(name, length);
   }

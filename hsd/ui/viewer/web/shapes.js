@@ -2,8 +2,8 @@
 
 import { add, cross, dot, norm, scale, sub, unit } from './camera.js';
 
-/** Longest arrow that looks right: the target of arrowScale. */
-export const ARROW_TARGET = 0.11;
+/** Length of strong arrows that fits glyphs at this distance from each other: the target of arrowScale. */
+export const arrowTarget = (spacing) => Math.min(0.14, Math.max(0.03, 1.5 * spacing));
 const LIFT = 0.009;
 
 // An arrow in its plane: (along, across) in units of its length, pointing along +x, centred.
@@ -57,7 +57,7 @@ export function placeArrows(buffers, base, normals, vectors, length) {
       const halo = !volume && k % 2 === 1, sign = k >= 2 ? -1 : 1;
       const across = volume && k === 1 ? up : side;
       const lift = volume ? 0 : sign * (halo ? LIFT * 0.8 : LIFT);
-      const thick = halo ? HALO * Math.min(l, ARROW_TARGET) : 0;
+      const thick = halo ? HALO * l * Math.min(1, Math.max(0, (l - 0.012) / 0.04)) : 0; // tiny arrows have none
       for (let j = 0, o = 3 * (i * copies + k) * corners; j < corners; j++, o += 3) {
         const [a, b] = SHAPE[j];
         const along = hidden ? 0 : a * l + Math.sign(a - 0.099) * thick * (j === 6 ? 1.6 : 0.6);

@@ -43,9 +43,8 @@ export function compose(parts, ratio = 2) {
       c.fillText(text, box.x + pad + 16, y);
     });
     if (note) {
-      c.textAlign = 'right';
       c.fillStyle = theme.muted;
-      c.fillText(note, box.x + box.width - 10, box.y + box.height - 8 - theme.size * 0.5);
+      c.fillText(note, box.x + pad, box.y + 12 + theme.size * 1.9);
     }
   }
   c.textAlign = 'left';

@@ -4,6 +4,7 @@ export const CSS = `
 .hsd-viewer { --ink: #1f2328; --paper: #fff; --muted: #6b7280; --line: #d5d9df; --accent: #2563eb; --f: 13px;
   font-family: var(--font, sans-serif); font-size: var(--f); color: var(--ink); line-height: 1.35; }
 .hsd-viewer * { box-sizing: border-box; }
+.hsd-viewer.framed { background: var(--paper); padding: 10px; border-radius: 10px; }
 .hsd-viewer figure { margin: 0; }
 .stage { position: relative; background: var(--paper); border: 1px solid var(--line); border-radius: 8px;
   overflow: hidden; outline: none; touch-action: none; user-select: none; cursor: grab; }
@@ -16,7 +17,7 @@ export const CSS = `
 .cell + .cell { border-left: 0; }
 .cell .title { position: absolute; left: 12px; top: 9px; right: 12px; font-weight: 600; font-size: 1.06em;
   text-shadow: 0 0 3px var(--paper), 0 0 3px var(--paper); white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
-.cell .note { position: absolute; right: 10px; bottom: 8px; font-size: .86em; color: var(--muted); }
+.cell .note { position: absolute; left: 12px; top: calc(12px + 1.5em); font-size: .86em; color: var(--muted); }
 .cell .key { position: absolute; left: 12px; bottom: 9px; display: flex; align-items: center; gap: 7px; font-size: .9em;
   text-shadow: 0 0 3px var(--paper), 0 0 3px var(--paper); }
 .cell .legend { position: absolute; left: 12px; bottom: 34px; font-size: .9em; }

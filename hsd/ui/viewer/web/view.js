@@ -68,6 +68,7 @@ export class View {
     this.stageElement.style.height = `${scene.height ?? 520}px`;
     this.theme = { ...themeOf(scene.theme, this.host), pixel: 1 };
     applyTheme(this.host, this.theme);
+    this.host.classList.toggle('framed', scene.theme !== 'auto');
     this.gpu ??= probe();
     if (!this.gpu) {
       this.withoutWebGL(scene);
@@ -140,6 +141,7 @@ export class View {
     const w = this.stageElement.clientWidth, h = this.stageElement.clientHeight, n = this.panels.length;
     if (!w || !h) return;
     this.boxes = this.overlay.layout(w, h, n, this.scene);
+    this.tools.style.right = `${8 + this.overlay.rightBar}px`;
     this.boxes.forEach((b, i) => {
       this.panels[i].drawing.viewport(b.x / w, 1 - (b.y + b.height) / h, (b.x + b.width) / w, 1 - b.y / h);
     });
@@ -177,9 +179,10 @@ export class View {
   fit(drawNow = true) {
     if (!this.boxes) return;
     const { memory } = this, flat = (p) => Math.abs(p.along([0, 0, 1])[1] - p.along([0, 0, 1])[0]) < 1e-6;
+    const n = this.panels.find((p) => p.spec.clip)?.spec.clip.normal;
     const cameras = this.panels.map((p, i) => {
       const wish = memory.direction ?? (flat(p) ? { direction: [0, 0, -1], up: [0, 1, 0] } : { direction: [-0.62, 0.72, -0.5], up: [0, 0, 1] });
-      const b = this.boxes[i], n = p.spec.clip?.normal;
+      const b = this.boxes[i];
       let { direction } = wish;
       if (n && dot(direction, n) > 0) direction = sub(direction, scale(n, 2 * dot(direction, n))); // face the cut
       return fit(p.mesh.points, direction, wish.up, b.width / b.height, 28, 0.06);
