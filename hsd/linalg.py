@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 from threadpoolctl import ThreadpoolController
 
-from hsd.errors import SolverError
+from hsd.errors import SolverError, check_choice
 
 Progress = Callable[[str, float | None], None]
 """Called with a stage in words and the fraction done (None: unknown)."""
@@ -39,27 +39,42 @@ def one_blas_thread() -> AbstractContextManager:
     return _blas().limit(limits=1, user_api="blas")
 
 
+ORDERINGS = ("minimum_degree", "nested_dissection", "natural", "columns")
+
+
 class Factor:
     """Factorisation of a square sparse matrix, reused for many right-hand sides.
 
-    symmetric : minimum degree on A + Aᵀ with diagonal pivots (definite or quasi-definite A); else column pivoting.
-    natural   : keep the given order (triangular matrices: no fill).
+    ordering : "minimum_degree" (of A + Aᵀ; best on surfaces) or "nested_dissection" (METIS; in tetrahedra 2 to 10 times
+               faster), both with diagonal pivots for definite or quasi-definite symmetric A; "natural" for triangular
+               matrices (no fill); "columns" (COLAMD, partial pivoting) for anything else
     Raises SolverError (singular_matrix) when a pivot is exactly zero.
+    Source: Demmel, Eisenstat, Gilbert, Li, Liu, SuperLU, 1999; Karypis, Kumar, METIS, 1998.
     """
 
-    def __init__(self, matrix: sp.spmatrix, symmetric: bool = True, natural: bool = False):
+    def __init__(self, matrix: sp.spmatrix, ordering: str = "minimum_degree"):
+        check_choice("ordering", ordering, ORDERINGS)
         matrix = sp.csc_matrix(matrix, dtype=np.float64)
+        self.shape = matrix.shape
+        self._lu = None
+        self._order = None
+        if matrix.shape[0] == 0:
+            return
+        if ordering == "nested_dissection":
+            self._order = _nested_dissection(matrix)
+            matrix = matrix[self._order][:, self._order]
         if matrix.nnz < 2**31:
             matrix.indices = matrix.indices.astype(np.int32, copy=False)
             matrix.indptr = matrix.indptr.astype(np.int32, copy=False)
-        self.shape = matrix.shape
-        self._lu = None
-        if matrix.shape[0] == 0:
-            return
-        options = {"diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}} if symmetric else {}
-        order = "NATURAL" if natural else "MMD_AT_PLUS_A" if symmetric else "COLAMD"
+        diagonal = {"diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
+        order, more = {
+            "minimum_degree": ("MMD_AT_PLUS_A", diagonal),
+            "nested_dissection": ("NATURAL", diagonal),
+            "natural": ("NATURAL", diagonal),
+            "columns": ("COLAMD", {}),
+        }[ordering]
         try:
-            self._lu = splu(matrix, permc_spec=order, **options)
+            self._lu = splu(matrix, permc_spec=order, **more)
         except RuntimeError as error:
             raise SolverError(
                 f"A {matrix.shape[0]}×{matrix.shape[1]} matrix is singular and cannot be factored ({error}).",
@@ -71,7 +86,12 @@ class Factor:
         rhs = np.asarray(rhs, dtype=np.float64)
         if self._lu is None or rhs.size == 0:
             return np.zeros_like(rhs)
-        return self._lu.solve(np.asfortranarray(rhs), trans="T" if transpose else "N")
+        trans = "T" if transpose else "N"
+        if self._order is None:
+            return self._lu.solve(np.asfortranarray(rhs), trans=trans)
+        out = np.empty_like(rhs)
+        out[self._order] = self._lu.solve(np.asfortranarray(rhs[self._order]), trans=trans)
+        return out
 
     def n_negative(self) -> int:
         """Number of negative eigenvalues of a symmetric matrix, by Sylvester's law of inertia.
@@ -86,6 +106,16 @@ class Factor:
         return int((self._lu.U.diagonal() < 0).sum())
 
 
+def _nested_dissection(matrix: sp.csc_matrix) -> np.ndarray:
+    """Fill-reducing order of a matrix of symmetric pattern by METIS, (n,)."""
+    import pymetis
+
+    pattern = sp.csr_matrix(matrix - sp.diags(matrix.diagonal()))
+    pattern.eliminate_zeros()
+    graph = pymetis.CSRAdjacency(pattern.indptr.astype(np.int32), pattern.indices.astype(np.int32))
+    return np.asarray(pymetis.nested_dissection(graph)[0], dtype=np.int64)
+
+
 def diagonal_of(matrix: sp.spmatrix) -> np.ndarray | None:
     """The diagonal of a matrix without off-diagonal entries, else None."""
     coo = sp.coo_matrix(matrix)
@@ -95,8 +125,9 @@ def diagonal_of(matrix: sp.spmatrix) -> np.ndarray | None:
 class MassSolver:
     """⋆⁻¹ for a symmetric positive definite mass matrix; diagonal ones are divided, others factored on first use."""
 
-    def __init__(self, matrix: sp.spmatrix):
+    def __init__(self, matrix: sp.spmatrix, ordering: str = "minimum_degree"):
         self._matrix = matrix
+        self._ordering = ordering
         self.diagonal = diagonal_of(matrix)
         self._factor: Factor | None = None
 
@@ -104,7 +135,7 @@ class MassSolver:
         if self.diagonal is not None:
             return rhs / (self.diagonal if rhs.ndim == 1 else self.diagonal[:, None])
         if self._factor is None:
-            self._factor = Factor(self._matrix)
+            self._factor = Factor(self._matrix, self._ordering)
         return self._factor.solve(rhs)
 
 
@@ -150,12 +181,17 @@ CUT_GAP = 1e-6
 
 
 def low_spectrum(
-    pencil: Pencil, n: int, progress: Progress = silent, tol: float = 0.0
+    pencil: Pencil,
+    n: int,
+    progress: Progress = silent,
+    known: tuple[np.ndarray, np.ndarray] | None = None,
+    tol: float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """At least n lowest wanted eigenpairs of a pencil (fewer only where fewer exist), proven complete.
 
     Shift-invert Lanczos (ARPACK) for n and some guard pairs, then an inertia count at a cut in a gap above the n-th;
     copies of repeated eigenvalues that ARPACK has dropped are found by runs deflated by all that is known.
+    ``known`` pairs (values, vectors), the lowest ones of an earlier call, are kept and extended.
     Returns all pairs below the cut, values (m,) ascending, m ≥ n, M-orthonormal vectors (size, m), and the next
     eigenvalue (inf: there is none).
     Raises SolverError (incomplete_spectrum, no_convergence).
@@ -170,7 +206,7 @@ def low_spectrum(
         best = _cut(values[: n + guard + 1], n)[0] if n < len(values) else n
         return values[:best], vectors[:, :best], float(values[best]) if best < len(values) else np.inf
     with one_blas_thread():
-        return _iterative_spectrum(pencil, n, guard, progress, tol)
+        return _iterative_spectrum(pencil, n, guard, progress, known, tol)
 
 
 def _cut(values: np.ndarray, n: int) -> tuple[int, float]:
@@ -181,10 +217,15 @@ def _cut(values: np.ndarray, n: int) -> tuple[int, float]:
 
 
 def _iterative_spectrum(
-    pencil: Pencil, n: int, guard: int, progress: Progress, tol: float
+    pencil: Pencil,
+    n: int,
+    guard: int,
+    progress: Progress,
+    known: tuple[np.ndarray, np.ndarray] | None,
+    tol: float,
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    values, vectors = np.zeros(0), np.zeros((pencil.size, 0))
-    ask, seed = n + guard, 0
+    values, vectors = known or (np.zeros(0), np.zeros((pencil.size, 0)))
+    ask, seed = n + guard - len(values), 0
     for _ in range(12):
         found, new = _deflated_arpack(pencil, vectors, ask, seed, tol)
         seed += 1

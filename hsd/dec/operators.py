@@ -64,6 +64,11 @@ class DEC:
     def dim(self) -> int:
         return self.mesh.dim
 
+    @property
+    def ordering(self) -> str:
+        """The fill-reducing ordering of :class:`hsd.linalg.Factor` that suits matrices of this mesh."""
+        return "nested_dissection" if self.dim == 3 else "minimum_degree"
+
     def n(self, k: int) -> int:
         """Number of free k-simplices; 0 outside 0 … dim."""
         return len(self.free(k)) if 0 <= k <= self.dim else 0
@@ -123,7 +128,7 @@ class DEC:
 
     def star_solver(self, k: int) -> MassSolver:
         """⋆_k⁻¹, factored once."""
-        return MassSolver(self.star(k))
+        return MassSolver(self.star(k), self.ordering)
 
     def weak_codifferential(self, k: int) -> sp.csr_matrix:
         """B_k ⋆_k = ⋆_{k−1} δ_k, (n_{k−1}, n_k) CSR: the codifferential before ⋆_{k−1} is inverted."""

@@ -8,12 +8,15 @@ Every spectrum is proven complete by an inertia count.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
+from hsd.dec.operators import DEC
 from hsd.errors import InputError
 from hsd.hodge.cache import cache_key, cached
 from hsd.hodge.solver import HodgeSolver
@@ -48,16 +51,22 @@ def coexact_modes(
     if wanted <= 0:
         return CoexactModes(np.zeros(0), np.zeros((dec.n(k), 0)), np.inf if available == 0 else 0.0, available)
 
+    shorter = solver.known_modes.get(k)
+    if shorter is not None and len(shorter.values) >= wanted:
+        return shorter
+
     def compute() -> dict[str, np.ndarray]:
         progress(f"coexact {k}-modes", None)
-        pencil, lift = _pencil(solver, k)
-        values, vectors, following = low_spectrum(pencil, wanted, progress)
-        vectors = canonical_vectors(lift(values, vectors), dec.star(k), values, dec.mesh.content_hash)
+        pencil, lift, drop = _pencil(solver, k)
+        kept = shorter or CoexactModes(np.zeros(0), np.zeros((dec.n(k), 0)), 0.0, available)
+        start = (kept.values, drop(kept.values, kept.vectors)) if len(kept.values) else None
+        values, vectors, following = low_spectrum(pencil, wanted, progress, start)
+        first = len(kept.values)  # the known pairs are the lowest ones and stay as they are
+        new = lift(values[first:], vectors[:, first:])
+        new = canonical_vectors(new, dec.star(k), values[first:], dec.mesh.content_hash)
+        vectors = np.concatenate([kept.vectors, new], axis=1)
         return {"values": values, "vectors": vectors, "following": np.array(following)}
 
-    known = solver.known_modes.get(k)
-    if known is not None and len(known.values) >= wanted:
-        return known
     if use_cache:
         key = cache_key("coexact", dec.mesh.content_hash, k, dec.kind, dec.bc, dec.consistent_mass)
         entry = cached(key, lambda e: len(e["values"]) >= wanted, compute)
@@ -95,7 +104,10 @@ def random_fields(seed_text: str, salt: int, n: int, m: int) -> np.ndarray:
 
 
 def _pencil(solver: HodgeSolver, k: int):
-    """The pencil whose low spectrum is that of coexact k-modes, and the map of its vectors to k-cochains."""
+    """The pencil whose low spectrum is that of coexact k-modes, and the maps of its vectors to k-cochains and back.
+
+    Both maps take (values, vectors).
+    """
     if k == 0:
         return _scalar_pencil(solver)
     if k == solver.dec.dim - 1:
@@ -103,12 +115,17 @@ def _pencil(solver: HodgeSolver, k: int):
     return _curl_pencil(solver)
 
 
+def _shifted(dec: DEC, k: int, shift: float) -> Callable[[], Factor]:
+    """() ↦ the factorisation of d_kᵀ⋆_{k+1}d_k + shift ⋆_k, made at the first call."""
+    return cache(lambda: Factor(dec.upper_stiffness(k) + shift * dec.star(k), dec.ordering))
+
+
 def _counter(solver: HodgeSolver, k: int):
     """c ↦ number of coexact eigenvalues below c: negative pivots of K − c⋆ minus the exact dimension of ker d_k."""
     dec = solver.dec
     stiffness, star = dec.upper_stiffness(k), dec.star(k)
     kernel = dec.n(k) - solver.rank_d(k)
-    return lambda c: Factor((stiffness - c * star).tocsc()).n_negative() - kernel
+    return lambda c: Factor(stiffness - c * star, dec.ordering).n_negative() - kernel
 
 
 def _starter(solver: HodgeSolver, size: int):
@@ -125,14 +142,14 @@ def _scalar_pencil(solver: HodgeSolver):
     dec = solver.dec
     stiffness, star = dec.upper_stiffness(0), dec.star(0)
     shift = 0.1 / solver.scale2
-    factor: list[Factor] = []
+    factor = _shifted(dec, 0, shift)
     diagonal = dec.star_solver(0).diagonal
     constants = solver.harmonic(0).orthonormal
     if diagonal is None:
         weighted = star @ constants
 
         def inverse(y):
-            x = _lazy(factor, stiffness, star, shift).solve(y)
+            x = factor().solve(y)
             return x - constants @ (weighted.T @ x)
 
         def dense():
@@ -142,7 +159,7 @@ def _scalar_pencil(solver: HodgeSolver):
         kernel = root[:, None] * constants
 
         def inverse(y):
-            x = root * _lazy(factor, stiffness, star, shift).solve(root * y)
+            x = root * factor().solve(root * y)
             return x - kernel @ (kernel.T @ x)
 
         def dense():
@@ -160,14 +177,8 @@ def _scalar_pencil(solver: HodgeSolver):
         dense=dense,
     )
     if diagonal is None:
-        return pencil, lambda values, vectors: vectors
-    return pencil, lambda values, vectors: vectors / root[:, None]
-
-
-def _lazy(store: list[Factor], stiffness: sp.spmatrix, star: sp.spmatrix, shift: float) -> Factor:
-    if not store:
-        store.append(Factor((stiffness + shift * star).tocsc()))
-    return store[0]
+        return pencil, _same, _same
+    return pencil, lambda values, vectors: vectors / root[:, None], lambda values, u: u * root[:, None]
 
 
 def _top_pencil(solver: HodgeSolver):
@@ -178,24 +189,23 @@ def _top_pencil(solver: HodgeSolver):
     """
     dec = solver.dec
     k = dec.dim - 1
-    d, star = dec.d(k), dec.star(k)
+    d = dec.d(k)
     root = np.sqrt(dec.star(k + 1).diagonal())
     lifted = (sp.diags(root) @ d).tocsr()
     lowered = lifted.T.tocsr()
     shift = 1.0 / solver.scale2
-    stiffness = dec.upper_stiffness(k)
-    factor: list[Factor] = []
+    factor = _shifted(dec, k, shift)
     kernel = root[:, None] * solver.harmonic(k + 1).orthonormal
 
     def inverse(y):
-        x = (y - lifted @ _lazy(factor, stiffness, star, shift).solve(lowered @ y)) / shift
+        x = (y - lifted @ factor().solve(lowered @ y)) / shift
         return x - kernel @ (kernel.T @ x)
 
     def dense():
         return _dense((lifted @ dec.star_solver(k).solve(lowered.toarray())), None, solver.rank_d(k))
 
     def lift(values, vectors):
-        u = _lazy(factor, stiffness, star, shift).solve(lowered @ vectors)
+        u = factor().solve(lowered @ vectors)
         return u * ((values + shift) / np.sqrt(values))
 
     pencil = Pencil(
@@ -208,7 +218,7 @@ def _top_pencil(solver: HodgeSolver):
         start=_starter(solver, dec.n(k + 1)),
         dense=dense,
     )
-    return pencil, lift
+    return pencil, lift, lambda values, u: (lifted @ u) / np.sqrt(values)
 
 
 def _curl_pencil(solver: HodgeSolver):
@@ -233,4 +243,8 @@ def _curl_pencil(solver: HodgeSolver):
         start=lambda seed: project(start(seed)),
         dense=lambda: _dense(dec.upper_stiffness(1).toarray(), star.toarray(), solver.rank_d(1)),
     )
-    return pencil, lambda values, vectors: vectors
+    return pencil, _same, _same
+
+
+def _same(values: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    return vectors

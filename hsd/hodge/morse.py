@@ -76,7 +76,7 @@ class MorseMatching:
         if k not in self._triangles:
             pairs = self.pairs(k)
             block = self.boundaries[k - 1][pairs.low][:, pairs.high]
-            self._triangles[k] = Factor(block, natural=True)
+            self._triangles[k] = Factor(block, "natural")
         return self._triangles[k]
 
     def _pseudo_inverse(self, k: int) -> np.ndarray:

@@ -88,7 +88,7 @@ class HodgeSolver:
         if kernel.size:
             keep[np.argmax(kernel != 0, axis=0)] = False
         stiffness = self.dec.upper_stiffness(0)
-        return keep, Factor(stiffness[keep][:, keep])
+        return keep, Factor(stiffness[keep][:, keep], self.dec.ordering)
 
     def _solve_pinned(self, rhs: np.ndarray) -> np.ndarray:
         """x with d₀ᵀ⋆₁d₀ x = rhs, zero at one vertex of each closed component."""
@@ -110,7 +110,7 @@ class HodgeSolver:
     def curl_factor(self) -> tuple[float, Factor]:
         """s and the factorisation of d₁ᵀ⋆₂d₁ + s⋆₁ (three-dimensional meshes)."""
         s = SHIFT / self.scale2
-        return s, Factor(self.dec.upper_stiffness(1) + s * self.dec.star(1))
+        return s, Factor(self.dec.upper_stiffness(1) + s * self.dec.star(1), self.dec.ordering)
 
     # ---- potentials --------------------------------------------------------------------------------------------
 

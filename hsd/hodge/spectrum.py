@@ -210,10 +210,11 @@ def lowest_modes(
         values = {part: np.append(f.values, f.following) for part, f in found.items()}
         merged = np.sort(np.concatenate([f.values for f in found.values()])) if found else np.zeros(0)
         limit = min((f.following for f in found.values()), default=np.inf)
-        if np.searchsorted(merged, limit, side="right") >= rest or not np.isfinite(limit):
+        lacking = rest - int(np.searchsorted(merged, limit, side="right"))
+        if lacking <= 0 or not np.isfinite(limit):
             break
         short = min(found, key=lambda part: found[part].following)
-        ask[short] = len(found[short].values) + max(1, rest // 16)
+        ask[short] = len(found[short].values) + (lacking + 1) // 2
     top = merged[min(rest, len(merged)) - 1] if rest and len(merged) else -np.inf
     use = {part: int(np.searchsorted(values[part][:-1], top, side="right")) for part in found}
     surplus = sum(use.values()) - rest
