@@ -48,6 +48,7 @@ def styled(figure: go.Figure, ink: Ink, height: int = 360, x: str = "", y: str =
         "title_standoff": 8,
     }
     figure.update_layout(
+        template=go.layout.Template(),  # plotly's own weighs 7 KB a figure
         height=height,
         margin={"l": 8, "r": 12, "t": 34, "b": 8},
         paper_bgcolor=ink.paper,
