@@ -53,14 +53,19 @@ class MeshState:
 
 @dataclass(frozen=True)
 class ModesState:
-    """Harmonic Modes: the mode shown (column by eigenvalue), rotation within its block, what is drawn over it."""
+    """Harmonic Modes: the mode shown (column by eigenvalue), what is drawn over it, where tets are cut.
+
+    turn, partner, rotation : rotation of the mode within its block towards another mode of it, degrees
+    """
 
     mode: int = item(0, "mode", low=0, high=100_000)
+    turn: bool = item(False, "turn")
+    partner: int = item(-1, "partner", low=-1, high=100_000)
     rotation: float = item(0.0, "rot", low=-360.0, high=360.0)
     arrows: bool = item(True, "arrows")
     generators: bool = item(True, "loops")
     edges: bool = item(False, "wire")
-    clip: float = item(1.0, "clip", low=0.0, high=1.0)
+    clip: float = item(0.55, "clip", low=0.0, high=1.0)
 
 
 @dataclass(frozen=True)
@@ -80,11 +85,18 @@ class DecompositionState:
 
 @dataclass(frozen=True)
 class SpectrumState:
-    """Spectral Energy: number of modes kept and scales of the plots."""
+    """Spectral Energy: the field looked at, number of modes kept (0: half of them), what is drawn and how.
 
+    source : "composed" (``AppState.field``), "file:" and a field of the mesh file, or a preset of hsd.dec.preset_fields
+    """
+
+    source: str = item("waves", "source")
+    axis: str = item("x", "axis", ("x", "y", "z"))
     cut: int = item(0, "cut", low=0, high=100_000)
     log: bool = item(True, "log")
-    source: str = item("", "source")
+    sums: bool = item(False, "sums")
+    arrows: bool = item(True, "arrows2")
+    clip: float = item(0.55, "clip2", low=0.0, high=1.0)
 
 
 @dataclass(frozen=True)
