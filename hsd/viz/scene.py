@@ -111,8 +111,9 @@ class Columns:
 class Mix:
     """A weighted sum Σ_j w_j · column_j whose weights follow controls in the page, without asking the server.
 
-    w_j = [j = mode] or coefficients_j · [j < cut] · Π weight of the column's group.
-    mode : id of the control that picks one column;  cut: id of the control that counts the columns kept
+    w_j = [j = mode] or coefficients_j · [j < cut + always] · Π weight of the column's group.
+    mode : id of the control that picks one column;  cut: id of the control that counts the columns kept, beside the
+           first ``always`` ones, which it never drops
     weights : group → id of the control that holds its weight
     """
 
@@ -121,6 +122,7 @@ class Mix:
     mode: str | None = None
     cut: str | None = None
     weights: Mapping[str, str] = field(default_factory=dict)
+    always: int = 0
 
     def weights_at(self, controls: Mapping[str, float]) -> np.ndarray:
         """(K,) weights for given values of the controls; what the page computes, in float64."""
@@ -131,7 +133,7 @@ class Mix:
             one[int(np.clip(round(controls[self.mode]), 0, n - 1))] = 1.0
             w = w * one
         if self.cut is not None:
-            w[max(round(controls[self.cut]), 0) :] = 0.0
+            w[max(round(controls[self.cut]), 0) + self.always :] = 0.0
         for group, control in self.weights.items():
             w[np.array(self.columns.groups) == group] *= controls[control]
         return w

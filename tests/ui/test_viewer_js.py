@@ -59,6 +59,7 @@ def test_weights_equal_those_of_python(web):
         Mix(columns, np.arange(1.0, 6.0), cut="n", weights={"a": "w", "b": "v"}),
         Mix(columns, mode="m"),
         Mix(columns, np.arange(5.0), weights={"b": "w"}),
+        Mix(columns, np.arange(1.0, 6.0), cut="n", always=1),
         Mix(columns),
     ):
         names = list(dict.fromkeys(columns.groups))
@@ -66,6 +67,7 @@ def test_weights_equal_those_of_python(web):
             "coef": None if mix.coefficients is None else list(mix.coefficients),
             "mode": mix.mode,
             "cut": mix.cut,
+            "always": mix.always,
             "groups": [names.index(g) for g in columns.groups] if mix.weights else [],
             "weights": [mix.weights.get(n) for n in names] if mix.weights else [],
         }

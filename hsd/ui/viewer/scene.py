@@ -162,6 +162,7 @@ def _mix(mix: Mix, surface: Surface | None, use) -> dict:
         "coef": None if mix.coefficients is None else [float(f"{c:.7g}") for c in mix.coefficients],
         "mode": mix.mode,
         "cut": mix.cut,
+        "always": mix.always,
         "groups": [names.index(g) for g in columns.groups] if mix.weights else [],
         "weights": [mix.weights.get(name) for name in names] if mix.weights else [],
     }

@@ -10,7 +10,7 @@ export function weights(mix, k, controls) {
     const m = Math.min(k - 1, Math.max(0, Math.round(controls[mix.mode])));
     for (let j = 0; j < k; j++) if (j !== m) w[j] = 0;
   }
-  if (mix.cut != null) for (let j = Math.max(0, Math.round(controls[mix.cut])); j < k; j++) w[j] = 0;
+  if (mix.cut != null) for (let j = Math.max(0, Math.round(controls[mix.cut])) + (mix.always ?? 0); j < k; j++) w[j] = 0;
   mix.weights.forEach((control, group) => {
     if (control == null) return;
     for (let j = 0; j < k; j++) if (mix.groups[j] === group) w[j] *= controls[control];
