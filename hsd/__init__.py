@@ -30,6 +30,9 @@ _HOME_OF = {
     "lowest_modes": "hsd.hodge.spectrum",
     "decompose": "hsd.hodge.decomposition",
     "Decomposer": "hsd.hodge.decomposition",
+    "Transfer": "hsd.hodge.transfer",
+    "transfer_basis": "hsd.hodge.functional_map",
+    "functional_map": "hsd.hodge.functional_map",
     "report": "hsd.hodge.report",
 }
 
