@@ -1,0 +1,317 @@
+"""Fields composed of sources, sinks, vortices and circulations: a small record, and the cochain it means on a mesh.
+
+A point carries a blob ρ of integral 1: the heat kernel of the scalar Laplacian after the time σ²/2, computed on the
+mesh itself, so that it never leaks through thin walls and needs no positions.  What a point means, by degree:
+
+=======  =======================================================  ================================================
+k        source (sink: −s)                                        vortex
+=======  =======================================================  ================================================
+0        s (ρ − mean), coexact                                    –
+1        dα with −Δα = s (ρ − mean), exact: outflow s              surfaces: the coexact u with du = s (ρ − mean) vol;
+                                                                  tets: δβ, β the flux of s σ² ρ a, a the axis
+2 of 3   the coexact u with du = s (ρ − mean) vol                 dα, α the circulation of s σ² ρ a
+n        s (ρ − mean) vol, exact                                  –
+=======  =======================================================  ================================================
+
+"mean" is the harmonic part in force: nothing is taken away where the boundary condition leaves no harmonic form.
+Harmonic directions are dialled by their periods, so that the circulation around generator i is the number given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import dijkstra
+
+from hsd.dec.flat import flat, flat_flux, top_signs
+from hsd.dec.operators import DEC
+from hsd.errors import InputError, check_choice
+from hsd.hodge.solver import HodgeSolver
+from hsd.linalg import Factor
+from hsd.mesh.mesh import Mesh
+from hsd.mesh.metric import length_scale, measures
+
+KINDS = ("source", "sink", "vortex")
+HEAT_STEPS = 4
+"""Implicit Euler steps that make a blob; its variance is exact for any number of them."""
+WIDTHS = (0.02, 1.0)
+MAX_POINTS = 200
+
+
+@dataclass(frozen=True)
+class Point:
+    """One placed point.
+
+    kind     : "source", "sink" or "vortex" (counter-clockwise seen against the normal; negative strength: clockwise)
+    cell     : simplex that it lies in: a triangle of a surface, a boundary triangle of tets, an edge of a graph
+    bary     : barycentric weights of its vertices in stored order
+    strength : of source or vortex, unit of the field's integral;  width: σ in units of L, L² = measure^(2/n)/4π
+    depth    : in tets, how far below the boundary, in units of L
+    position : where it lay when it was placed, so that it is found again on another mesh; () without positions
+    """
+
+    id: str
+    kind: str
+    cell: int
+    bary: tuple[float, ...]
+    strength: float = 1.0
+    width: float = 0.2
+    depth: float = 0.0
+    position: tuple[float, ...] = ()
+
+    def __post_init__(self):
+        check_choice("kind of point", self.kind, KINDS)
+        object.__setattr__(self, "bary", tuple(float(b) for b in self.bary))
+        object.__setattr__(self, "position", tuple(float(x) for x in self.position))
+        numbers = (*self.bary, self.strength, self.width, self.depth, *self.position)
+        if not np.isfinite(numbers).all() or not WIDTHS[0] <= self.width <= WIDTHS[1] or self.depth < 0:
+            raise InputError(
+                f"Point {self.id} needs finite numbers, a width from {WIDTHS[0]} to {WIDTHS[1]} and a depth ≥ 0; "
+                f"got strength {self.strength}, width {self.width}, depth {self.depth}.",
+                "range",
+            )
+
+
+@dataclass(frozen=True)
+class Composition:
+    """Points and circulations of a k-form; ``mesh`` is the content hash of the mesh that cells are numbered on."""
+
+    k: int = 1
+    mesh: str = ""
+    points: tuple[Point, ...] = ()
+    circulations: tuple[float, ...] = ()
+
+    def to_record(self) -> dict:
+        """Plain values, e.g. for JSON."""
+        return {"version": 1, **asdict(self)}
+
+    @classmethod
+    def from_record(cls, record: object) -> Composition:
+        """The composition of a record.  Raises InputError (not_a_composition)."""
+        try:
+            if not isinstance(record, Mapping) or record["version"] != 1 or len(record["points"]) > MAX_POINTS:
+                raise ValueError
+            points = tuple(
+                Point(
+                    str(p["id"]), str(p["kind"]), int(p["cell"]), tuple(p["bary"]), float(p["strength"]),
+                    float(p["width"]), float(p["depth"]), tuple(p["position"]),
+                )
+                for p in record["points"]
+            )  # fmt: skip
+            return cls(int(record["k"]), str(record["mesh"]), points, tuple(map(float, record["circulations"])))
+        except (KeyError, TypeError, ValueError):
+            raise InputError("This is no composed field; compose it again.", "not_a_composition") from None
+
+    # ---- editing -----------------------------------------------------------------------------------------------
+
+    def with_point(self, point: Point) -> Composition:
+        """Added, or changed where the id is known.  Raises InputError (too_many)."""
+        if len(self.points) >= MAX_POINTS and all(p.id != point.id for p in self.points):
+            raise InputError(f"A field may have {MAX_POINTS} points; delete some first.", "too_many")
+        known = [p.id for p in self.points]
+        if point.id in known:
+            return replace(self, points=tuple(point if p.id == point.id else p for p in self.points))
+        return replace(self, points=(*self.points, point))
+
+    def without(self, id_: str) -> Composition:
+        return replace(self, points=tuple(p for p in self.points if p.id != id_))
+
+    def with_circulation(self, i: int, value: float, n: int) -> Composition:
+        values = (*self.circulations, *([0.0] * n))[:n]
+        return replace(self, circulations=tuple(value if j == i else v for j, v in enumerate(values)))
+
+    def point(self, id_: str) -> Point | None:
+        return next((p for p in self.points if p.id == id_), None)
+
+
+def kinds_of(dim: int, k: int) -> tuple[str, ...]:
+    """Kinds of points that mean something for k-forms in dimension ``dim``."""
+    return KINDS if dim >= 2 and (k == 1 or (k == 2 and dim == 3)) else KINDS[:2]
+
+
+def part_of(dim: int, k: int, kind: str) -> str:
+    """The Hodge part that a point adds to: "exact" or "coexact"."""
+    check_choice("kind of point", kind, kinds_of(dim, k))
+    source_is_exact = k == 1 or k == dim
+    return "exact" if source_is_exact == (kind != "vortex") else "coexact"
+
+
+def place_degree(mesh: Mesh) -> int:
+    """Dimension of the simplices that points lie in: 2, or less on graphs."""
+    return min(mesh.dim, 2)
+
+
+def place_cells(mesh: Mesh) -> np.ndarray:
+    """Simplices on which points may be placed: all triangles of a surface, the boundary of tets, edges of a graph."""
+    if mesh.dim == 3:
+        return np.flatnonzero(mesh.complex.on_boundary(2))
+    return np.arange(mesh.complex.n(place_degree(mesh)))
+
+
+class Composer:
+    """Turns compositions into k-cochains of one mesh, star and boundary condition; factorisations are kept."""
+
+    def __init__(self, solver: HodgeSolver):
+        self.solver = solver
+        self._heat: dict[float, tuple[Factor, np.ndarray]] = {}
+
+    @property
+    def mesh(self) -> Mesh:
+        return self.solver.mesh
+
+    @cached_property
+    def _free(self) -> DEC:
+        """The same star without boundary condition: blobs belong to the shape, not to the condition."""
+        return DEC(self.mesh, self.solver.dec.kind, "absolute")
+
+    @cached_property
+    def length(self) -> float:
+        """L; 1 for a graph without metric."""
+        return float(np.sqrt(self.solver.scale2)) if self.solver.dec.kind == "unit" else length_scale(self.mesh)
+
+    def located(self, composition: Composition) -> Composition:
+        """The composition with its points on this mesh: found by their positions where it was made on another one.
+
+        Raises InputError (other_mesh) where that is impossible.
+        """
+        mesh = self.mesh
+        if composition.mesh == mesh.content_hash:
+            return composition
+        here = replace(composition, mesh=mesh.content_hash)
+        if not composition.points:
+            return here
+        d = 0 if mesh.points is None else mesh.points.shape[1]
+        if not d or any(len(p.position) != d for p in composition.points):
+            raise InputError(
+                f"The points of this field lie on another mesh and cannot be found on {mesh.name}; place them again.",
+                "other_mesh",
+            )
+        cells = place_cells(mesh)
+        corners = mesh.points[mesh.complex.simplices(place_degree(mesh))[cells]]  # (m, c, D)
+        points = []
+        for p in composition.points:
+            near = np.argsort(((corners.mean(axis=1) - p.position) ** 2).sum(axis=1))[:16]
+            bary, distance = _closest_in(corners[near], np.asarray(p.position))
+            best = int(np.argmin(distance))
+            points.append(replace(p, cell=int(cells[near[best]]), bary=tuple(bary[best])))
+        return replace(here, points=tuple(points))
+
+    def blob(self, point: Point) -> np.ndarray:
+        """ρ at vertices, (n_vertices,), with Σ ⋆₀ρ = 1: (I + τΔ)^{−m} δ_p, m τ = σ²/2."""
+        mesh, cx = self.mesh, self.mesh.complex
+        corners = cx.simplices(place_degree(mesh))
+        if not 0 <= point.cell < len(corners) or len(point.bary) != corners.shape[1]:
+            raise InputError(f"Point {point.id} lies in no simplex of {mesh.name}; place it again.", "other_mesh")
+        weight = np.clip(np.asarray(point.bary), 0.0, None)
+        load = np.zeros(cx.n_vertices)
+        if mesh.dim == 3 and point.depth > 0:
+            inside = weight @ mesh.points[corners[point.cell]] - point.depth * self.length * self.axis(point)
+            load[int(np.argmin(((mesh.points - inside) ** 2).sum(axis=1)))] = 1.0
+        else:
+            np.add.at(load, corners[point.cell], weight / weight.sum())
+        if point.width not in self._heat:
+            tau = (point.width * self.length) ** 2 / (2 * HEAT_STEPS)
+            matrix = self._free.star(0) + tau * self._free.upper_stiffness(0)
+            while len(self._heat) >= 12:
+                self._heat.pop(next(iter(self._heat)))
+            self._heat[point.width] = Factor(matrix, "minimum_degree" if mesh.dim < 3 else "nested_dissection")
+        factor, mass = self._heat[point.width], self._free.star(0)
+        rho = factor.solve(load)
+        for _ in range(HEAT_STEPS - 1):
+            rho = factor.solve(mass @ rho)
+        return rho
+
+    def axis(self, point: Point) -> np.ndarray:
+        """Unit outward normal (3,) of the boundary triangle that a point of a tet mesh lies on."""
+        mesh, cx = self.mesh, self.mesh.complex
+        corners = cx.simplices(2)[point.cell]
+        tet = int(np.flatnonzero((cx.faces(3) == point.cell).any(axis=1))[0])
+        inner = np.setdiff1d(cx.simplices(3)[tet], corners)[0]
+        p = mesh.points[corners]
+        normal = np.cross(p[1] - p[0], p[2] - p[0])
+        normal = normal / np.linalg.norm(normal)
+        return -normal if normal @ (mesh.points[inner] - p[0]) > 0 else normal
+
+    def point_form(self, k: int, point: Point) -> np.ndarray:
+        """The k-cochain of one point, free entries (n_k,)."""
+        solver, dec, n = self.solver, self.solver.dec, self.mesh.dim
+        check_choice("kind of point", point.kind, kinds_of(n, k))
+        s = -point.strength if point.kind == "sink" else point.strength
+        rho = s * self.blob(point)
+        if k == 0 or (k == 1 and point.kind != "vortex"):
+            rho = rho[dec.free(0)]
+            rho = rho - solver.project_harmonic(0, rho)
+            return rho if k == 0 else -(dec.d(0) @ solver.solve_scalar(dec.star(0) @ rho))  # Δ is positive
+        if point.kind == "vortex" and n == 3:
+            flow = (point.width * self.length) ** 2 * rho[:, None] * self.axis(point)
+            if k == 1:
+                return dec.codifferential(2) @ dec.restrict(2, flat_flux(self.mesh, flow))
+            return dec.d(1) @ dec.restrict(1, flat(self.mesh, flow))
+        top = self._density(rho, point.cell)
+        top = top - solver.project_harmonic(n, top)
+        return top if k == n else solver.coexact_primitive(n - 1, top)
+
+    def _density(self, rho: np.ndarray, cell: int) -> np.ndarray:
+        """∫ρ over each top simplex, signed by the orientation (by one that spreads from ``cell`` if there is none)."""
+        mesh = self.mesh
+        mean = rho[mesh.complex.simplices(mesh.dim)].mean(axis=1)
+        size = measures(mesh, mesh.dim) if mesh.has_metric else 1.0
+        return mean * size * self._signs(cell)
+
+    def _signs(self, cell: int) -> np.ndarray:
+        mesh = self.mesh
+        if mesh.points is not None and mesh.points.shape[1] == mesh.dim:
+            return top_signs(mesh, "A density")
+        return mesh.orientation if mesh.orientation is not None else local_signs(mesh, cell)
+
+    def form(self, composition: Composition) -> np.ndarray:
+        """The k-cochain (N_k,) of a composition made on this mesh (:meth:`located`); linear in strengths."""
+        dec, k = self.solver.dec, composition.k
+        if not 0 <= k <= self.mesh.dim:
+            raise InputError(f"{self.mesh.name} has forms of degree 0 to {self.mesh.dim}; got degree {k}.", "degree")
+        omega = np.zeros(dec.n(k))
+        for point in composition.points:
+            if point.kind in kinds_of(self.mesh.dim, k):
+                omega = omega + self.point_form(k, point)
+        dual = self.solver.harmonic(k).dual
+        periods = np.zeros(dual.shape[1])
+        given = np.asarray(composition.circulations[: len(periods)])
+        periods[: len(given)] = given
+        return dec.extend(k, omega + dual @ periods)
+
+
+def local_signs(mesh: Mesh, cell: int) -> np.ndarray:
+    """±1 per triangle, (N_2,): the orientation of ``cell`` carried along shortest paths over edges (1 if unreached)."""
+    cx = mesh.complex
+    faces = cx.faces(2)  # (N_2, 3) edges, in the order of the vertex that is left out
+    order = np.argsort(faces.ravel(), kind="stable")
+    edge, owner = faces.ravel()[order], order // 3
+    same = np.flatnonzero(edge[1:] == edge[:-1])
+    f, g = owner[same], owner[same + 1]
+    parity = np.array([1, -1, 1])[order % 3]
+    flip = -(parity[same] * parity[same + 1])
+    n = cx.n(2)
+    graph = sp.coo_matrix((np.ones(2 * len(f)), (np.r_[f, g], np.r_[g, f])), shape=(n, n)).tocsr()
+    sign = sp.coo_matrix((np.r_[flip, flip].astype(float), (np.r_[f, g], np.r_[g, f])), shape=(n, n)).tocsr()
+    distance, before = dijkstra(graph, indices=cell, return_predecessors=True, unweighted=True)
+    out = np.ones(n)
+    for step in range(1, int(np.max(distance[np.isfinite(distance)], initial=0)) + 1):
+        rows = np.flatnonzero(distance == step)
+        step_sign = np.asarray(sign[before[rows], rows]).ravel()
+        out[rows] = out[before[rows]] * np.where(step_sign < 0, -1.0, 1.0)
+    return out
+
+
+def _closest_in(corners: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Barycentric coordinates, clipped to the simplex, and distances of a point to m simplices (m, c, D)."""
+    edges = corners[:, 1:] - corners[:, :1]  # (m, c-1, D)
+    gram = np.einsum("mad,mbd->mab", edges, edges)
+    rhs = np.einsum("mad,md->ma", edges, x - corners[:, 0])
+    local = np.linalg.solve(gram, rhs[..., None])[..., 0]
+    bary = np.concatenate([1 - local.sum(axis=1, keepdims=True), local], axis=1).clip(0.0)
+    bary = bary / bary.sum(axis=1, keepdims=True)
+    return bary, np.linalg.norm(np.einsum("mc,mcd->md", bary, corners) - x, axis=1)
