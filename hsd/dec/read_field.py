@@ -24,8 +24,9 @@ NAMES_IN_NPZ = ("omega", "field")
 def read_field(mesh: Mesh, source: str, k: int) -> tuple[np.ndarray, str]:
     """The k-cochain that ``source`` names, (N_k,) float64, and the sentence that says how it was read.
 
-    source : a .npy file; a .npz file (``file.npz:name`` where it holds several arrays); a .csv file; or the name of a
-             point or cell field that came with the mesh.
+    source : a .npy file; a .npz file (``file.npz:name`` where it holds several arrays); a .csv file
+             (``file.csv:column`` where it has several value columns); or the name of a point or cell field that came
+             with the mesh.
     A CSV with the columns ``tail,head,value`` (k = 1) or ``v0,…,vk,value`` lists values on simplices given by file
     point numbers, those not listed are zero; any other table of numbers is taken as the array that it shows.
     Raises InputError (degree, no_such_file, not_this_format, shape, not_numeric, non_finite_field, not_in_mesh,
@@ -33,20 +34,22 @@ def read_field(mesh: Mesh, source: str, k: int) -> tuple[np.ndarray, str]:
     """
     if not 0 <= k <= mesh.dim:
         raise InputError(f"{mesh.name} has forms of degree 0 to {mesh.dim}; got degree {k}.", "degree")
-    path, _, inner = source.partition(".npz:")
-    path = Path(f"{path}.npz" if inner else source)
+    base, _, inner = source.rpartition(":")
+    path = Path(base if Path(base).suffix.lower() in (".npz", ".csv") and inner else source)
+    inner = inner if str(path) != source else ""
     if path.suffix.lower() not in SUFFIXES:
         return _named_field(mesh, source, k)
     if not path.is_file():
         raise InputError(f"There is no file {path}.", "no_such_file")
     if path.suffix.lower() == ".csv":
         header, values = _read_csv(path)
-        if header in (["tail", "head", "value"], [f"v{i}" for i in range(k + 1)] + ["value"]):
-            if len(header) != k + 2:
-                raise InputError(
-                    f"{path.name} lists values on edges (tail, head, value), but the degree asked for is {k}.", "degree"
-                )
-            return _from_simplices(mesh, values, k, path.name)
+        if header[:2] == ["tail", "head"] and k != 1:
+            raise InputError(
+                f"{path.name} lists values on edges (tail, head, …), but the degree asked for is {k}.", "degree"
+            )
+        if header[: k + 1] in (["tail", "head"], [f"v{i}" for i in range(k + 1)]) and len(header) > k + 1:
+            column = _column(header[k + 1 :], inner, path.name) + k + 1
+            return _from_simplices(mesh, values[:, [*range(k + 1), column]], k, path.name)
         values = values[:, 0] if values.shape[1] == 1 else values
     elif path.suffix.lower() == ".npz":
         values = _read_npz(path, inner, _largest(mesh, k))
@@ -56,6 +59,17 @@ def read_field(mesh: Mesh, source: str, k: int) -> tuple[np.ndarray, str]:
         except (ValueError, OSError, EOFError) as error:
             raise InputError(f"{path.name} is not a NumPy array file: {error}.", "not_this_format") from None
     return cochain_of(mesh, values, k, path.name)
+
+
+def _column(names: list[str], wanted: str, what: str) -> int:
+    """Place of the value column: the one asked for, else ``value``, else the only one."""
+    if wanted and wanted not in names:
+        raise UnknownNameError(f"column of {what}", wanted, names)
+    if wanted or "value" in names or len(names) == 1:
+        return names.index(wanted or ("value" if "value" in names else names[0]))
+    raise InputError(
+        f"{what} has {len(names)} value columns ({', '.join(names)}); name one, like {what}:{names[0]}.", "which_column"
+    )
 
 
 def cochain_of(mesh: Mesh, values: np.ndarray, k: int, what: str = "the field") -> tuple[np.ndarray, str]:
