@@ -1,17 +1,72 @@
-"""The mesh in force."""
+"""The mesh: gallery, upload, report, defects, repair, units, download, and an estimate of what the other pages cost."""
+
+from __future__ import annotations
 
 import streamlit as st
 
 from hsd.mesh.primitives import GALLERY
-from hsd.ui import cached
-from hsd.ui.bound import bound_selectbox, bound_slider
-from hsd.ui.page import page
+from hsd.ui import cached, mesh_tabs
+from hsd.ui.bound import bound_number, bound_segments, bound_selectbox, bound_slider, bound_toggle
+from hsd.ui.gallery_strip import gallery_strip
+from hsd.ui.page import mesh_code, page
+from hsd.ui.state import MeshState, get_state, update
+from hsd.ui.upload import forget_error, upload_box
 from hsd.ui.viewer import show
-from hsd.viz.scene import Panel, Scene
+from hsd.viz.defects import marked_panel, marks_of
+from hsd.viz.scene import Scene
 
-with page("Mesh") as p:
+LARGEST = 20_000
+"""Vertices that the slider offers; a link may ask for more."""
+
+
+def choose(name: str) -> None:
+    """Another shape of the gallery, at the size set."""
+    forget_error()
+    update(mesh=MeshState(name=name, n=get_state().mesh.n))
+
+
+def choose_listed() -> None:
+    choose(get_state().mesh.name)
+
+
+with page("Mesh", "Choose a shape, or upload your own, and see what it is before anything is computed on it.") as p:
+    choice = p.state.mesh
     with st.sidebar:
-        bound_selectbox("Shape", "mesh.name", GALLERY)
-        bound_slider("Number of vertices", "mesh.n", 100, 20_000)
-    show(Scene((Panel(cached.surface_of(p.mesh)),), caption=p.mesh.name), key="mesh/main")
-    st.write(cached.report_of(p.mesh)["betti_Q"])
+        if choice.upload:
+            st.button("Back to the gallery", on_click=choose, args=(choice.name,), width="stretch")
+            st.caption(f"Uploaded: {p.mesh.name}")
+        else:
+            bound_selectbox(
+                "Shape", "mesh.name", GALLERY, lambda name: name.replace("_", " "), on_change=choose_listed
+            )
+            top = max(LARGEST, choice.n)
+            bound_slider("Resolution: number of vertices, about", "mesh.n", 100, top, on_change=forget_error)
+            st.caption(GALLERY[choice.name].sentence)
+        bound_toggle("Show edges", "mesh.edges")
+        upload_box()
+        if choice.upload:
+            source = cached.file_mesh(choice)
+            if source.dim <= 1 or choice.fill_triangles:
+                bound_toggle("Fill every triangle of edges (clique complex)", "mesh.fill_triangles")
+            if any(notice.kind == "alpha_complex" for notice in source.notices):
+                bound_number("Radius of the alpha complex (0: automatic)", "mesh.radius", 0.0)
+    if not p.state.present:
+        gallery_strip("" if choice.upload else choice.name, choose)
+
+    notices = cached.notices_of(p.mesh)
+    marks = marks_of(p.mesh, notices)
+    picture, facts = st.columns([3, 2], gap="medium")
+    with picture:
+        kinds = [mark.kind for mark in marks]
+        if kinds:
+            bound_segments("Mark", "mesh.defect", ["", *kinds, "none"], lambda kind: kind.replace("_", " ") or "all")
+        wanted = get_state().mesh.defect
+        shown = [mark for mark in marks if wanted in ("", mark.kind)]
+        panel = marked_panel(p.mesh, cached.surface_of(p.mesh), shown, wireframe=get_state().mesh.edges)
+        show(Scene((panel,), theme=p.state.theme, caption=mesh_tabs.caption(p.mesh, shown)), "mesh/main", height=430)
+    with facts:
+        report = cached.report_of(p.mesh)
+        mesh_tabs.betti(report)
+        mesh_tabs.findings(p.mesh, notices)
+        mesh_tabs.facts_table(report, choice.unit)
+    mesh_tabs.show_tabs(p, mesh_code(get_state(), p.mesh))

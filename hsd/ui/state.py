@@ -37,6 +37,7 @@ class MeshState:
 
     repair : steps of hsd.mesh.repair in order;  scale : positions are multiplied by it;  unit : its name, for captions
     fill_triangles, radius : how a graph or a point cloud becomes a complex (radius 0: automatic)
+    defect, edges : what the Mesh page marks ("" : all), and whether it draws edges
     """
 
     name: str = item("torus", "mesh")
@@ -49,6 +50,7 @@ class MeshState:
     fill_triangles: bool = item(False, "fill")
     radius: float = item(0.0, "radius", low=0.0, high=1e300)
     defect: str = item("", "defect")
+    edges: bool = item(False, "wire0")
 
 
 @dataclass(frozen=True)
