@@ -2,9 +2,11 @@
 
     python benchmarks/bench_viewer.py [--sizes 3000 50000] [--scrub 3000 20000] [--seconds 2] [--steps 5]
 
-Field step: an arrow key on a Streamlit slider changes the field on the server; bytes received on the websocket and the
-time from key press to the drawn frame.  Rerun: a checkbox that changes nothing in view.  Scrub: modes changed in the
-page as fast as frames come, main-thread ms a frame (median) and frames a second.  Run nothing beside it.
+Field step: an arrow key on a Streamlit slider (which waits before it tells the server) changes the field on the
+server; bytes received on the websocket and the time from key press to the drawn frame.  Own key step: the same with a
+reported control of the viewer, which tells the server at once.  Rerun: a checkbox that changes nothing in view.
+Scrub: modes changed in the page as fast as frames come, main-thread ms a frame (median) and frames a second.
+Run nothing beside it.
 """
 
 from __future__ import annotations
@@ -117,10 +119,10 @@ def picture(browser, address: str, query: str, drawn: str) -> tuple[Page, float]
     return page, seconds
 
 
-def field_steps(page: Page, ours: bool, steps: int) -> dict:
-    slider = page.page.get_by_role("slider", name="Step")
+def field_steps(page: Page, ours: bool, steps: int, first: int = 0, own: bool = False) -> dict:
     times, sizes = [], []
-    for i in range(1, steps + 1):
+    slider = page.page.locator(".stage") if own else page.page.get_by_role("slider", name="Step")
+    for i in range(first + 1, first + steps + 1):
         slider.focus()
         before = page.bytes
         waiting = f"({OURS_DRAWN})('step {i}')" if ours else f"({STPV_DRAWN})()"
@@ -162,6 +164,9 @@ def main() -> None:
                     page, warm = picture(browser, address, query, what)  # the server is warm now
                     row = {"what": what, "n": n, "first_s": round(warm, 2), "cold_s": round(cold, 2)}
                     row |= field_steps(page, ours, options.steps)
+                    if ours:
+                        own = field_steps(page, True, options.steps, options.steps, own=True)
+                        row["own_key_step_ms"] = own["step_ms"]
                     page.context.close()
                     rows.append(row)
                     print("  ".join(f"{k} {v}" for k, v in row.items()), flush=True)
@@ -170,8 +175,8 @@ def main() -> None:
                     page, _ = picture(browser, address, f"what=scrub&n={n}&views={views}", "ours")
                     sent = page.sent
                     found = page.page.evaluate(SCRUB, options.seconds)
-                    row = {"what": "scrub", "n": n, "views": views, "js_ms": round(found["js"], 1),
-                           "fps": round(found["fps"], 1), "proxy": found["proxy"], "frames_sent": page.sent - sent}  # fmt: skip
+                    row = {"what": "scrub", "n": n, "views": views, "js_ms": round(found["js"], 1)}
+                    row |= {"fps": round(found["fps"], 1), "proxy": found["proxy"], "frames_sent": page.sent - sent}
                     page.context.close()
                     rows.append(row)
                     print("  ".join(f"{k} {v}" for k, v in row.items()), flush=True)

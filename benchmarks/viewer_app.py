@@ -1,4 +1,4 @@
-"""App that bench_viewer.py measures: a field step in our viewer and in stpyvista, and scrubbing in one or four views."""
+"""App that bench_viewer.py measures: a field step in our viewer and in stpyvista, and scrubbing in the page."""
 
 from __future__ import annotations
 
@@ -43,8 +43,10 @@ step = st.sidebar.slider("Step", 0, 20, 0)
 st.sidebar.checkbox("Other")
 mesh, drawn = surface(n)
 if what == "ours":
+    control = Control("step", "Own", 0, 20, 0, keys=True, report=True)
+    step += int(st.session_state.get("ours", {}).get("controls", {}).get("step", 0))
     panel = Panel(drawn, Colour(values_of(mesh.points3, step), name="field", limits=(-1, 1)))
-    show(Scene((panel,), rev=f"step {step}"), "ours", height=420)
+    show(Scene((panel,), (control,), rev=f"step {step}"), "ours", height=420)
 elif what == "scrub":
     views = int(st.query_params.get("views", 1))
     control = Control("mode", "Mode", 0, N_MODES - 1, 0)

@@ -309,6 +309,37 @@ def test_wheel_scrolls_the_page_unless_the_view_has_the_focus_or_ctrl_is_held(vi
     assert viewer.cameras() != before
 
 
+def test_a_field_step_is_small_and_a_rerun_that_changes_nothing_is_tiny(viewer):
+    viewer.open("field")
+    before = viewer.received
+    viewer.page.get_by_role("slider", name="Step").press("ArrowRight")
+    viewer.page.get_by_text("step 1").wait_for()
+    viewer.settle()
+    assert viewer.received - before <= 20_000
+    viewer.open()
+    before = viewer.received
+    viewer.page.get_by_label("Notes").fill("x")
+    viewer.page.get_by_label("Notes").press("Enter")
+    viewer.settle()
+    assert 0 < viewer.received - before <= 3_000
+
+
+def test_a_reported_control_comes_back_once_when_released(viewer):
+    viewer.open("report")
+    sent = viewer.sent
+    slider = viewer.page.locator(".hsd-viewer input[type=range]")
+    slider.evaluate("e => { for (const x of [3, 5, 8]) { e.value = x; e.dispatchEvent(new Event('input')); } }")
+    viewer.settle()
+    assert viewer.sent == sent
+    slider.evaluate("e => e.dispatchEvent(new Event('change'))")
+    viewer.page.get_by_text("server knows 8").wait_for()
+    viewer.settle()
+    assert viewer.js("v.memory.controls.level") == 8
+    viewer.page.get_by_role("button", name="Reset").click()  # the server moves the slider
+    viewer.settle()
+    assert viewer.js("v.memory.controls.level") == 1
+
+
 def test_play_runs_through_the_modes(viewer):
     viewer.open("?n=1000")
     viewer.page.get_by_role("button", name="Play Mode").click()

@@ -159,6 +159,18 @@ def tets_page() -> None:
     show(Scene((panel, second), (control,), caption="A ball with a cavity, cut; generators of H₁."), "tets")
 
 
+def report_page() -> None:
+    mesh, drawn = surface("sphere", 500)
+    start = st.session_state.setdefault("start", 0)
+    if st.button("Reset"):
+        start = st.session_state.start = 1
+    control = Control("level", "Level", 0, 10, start, report=True)
+    values = mesh.points3[:, 2]
+    panel = Panel(drawn, Colour(values, name="z"), isolines=Isolines(6, level="level"))
+    events = show(Scene((panel,), (control,)), "report")
+    st.markdown(f"server knows {events.controls.get('level', 0):.0f}")
+
+
 def vtk_page() -> None:
     mesh = hsd.gallery("ball", 800)
     p = mesh.points3
@@ -184,6 +196,7 @@ st.navigation(
         st.Page(blend_page, title="Blend", url_path="blend"),
         st.Page(place_page, title="Place", url_path="place"),
         st.Page(tets_page, title="Tets", url_path="tets"),
+        st.Page(report_page, title="Report", url_path="report"),
         st.Page(vtk_page, title="VTK", url_path="vtk"),
     ]
 ).run()

@@ -11,6 +11,7 @@ import { hashesOf, peek, want } from './store.js';
 import { CSS, applyTheme, themeOf } from './style.js';
 import { Controls, button, element } from './ui.js';
 
+const REPORT = 250; // ms between two reports of one row of key steps
 const REST = 160; // ms without movement until the fine picture is drawn
 const PROXY_ABOVE = 8000; // vertices of all panels together above which scrubbing shows proxies
 const PROXY_TURN = 12000; // the same for turning, under software rendering only
@@ -108,7 +109,9 @@ export class View {
     }
     if (memory.pristine || !memory.cameras[0]) this.fit(false);
     this.overlay.readout(scene.readout);
-    this.draw(false);
+    const quick = !first && this.gpu.software; // the first answer coarse and soon, the fine picture after it
+    this.draw(quick);
+    if (quick) this.restSoon();
     if (first) meter.first = performance.now();
     meter.rev = scene.rev;
   }
@@ -271,14 +274,23 @@ export class View {
     this.component.setStateValue('controls', Object.fromEntries(reported));
   }
 
+  /** Release after key steps: the first at once, a row of them not more often than REPORT. */
+  report(name) {
+    clearTimeout(this.keyTimer);
+    const wait = Math.max(0, (this.reported ?? -REPORT) + REPORT - performance.now());
+    this.keyTimer = setTimeout(() => {
+      this.reported = performance.now();
+      this.release(name);
+    }, wait);
+  }
+
   /** A key pressed while the stage itself has the focus; true when it was used. */
   key(name) {
     const keyed = this.controls.keyed(), step = { ArrowLeft: -1, ArrowRight: 1, ArrowDown: -1, ArrowUp: 1, PageDown: -10, PageUp: 10 }[name];
     if (step && keyed) {
       this.controls.stop();
       this.controls.step(keyed, step);
-      clearTimeout(this.keyTimer);
-      this.keyTimer = setTimeout(() => this.release(keyed), 300);
+      this.report(keyed);
       return true;
     }
     const selected = this.panels.find((p) => p.selected !== null);
