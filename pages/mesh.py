@@ -15,8 +15,7 @@ from hsd.ui.viewer import show
 from hsd.viz.defects import marked_panel, marks_of
 from hsd.viz.scene import Scene
 
-LARGEST = 20_000
-"""Vertices that the slider offers; a link may ask for more."""
+LARGEST = 20_000  # vertices that the slider offers; a link may ask for more
 
 
 def choose(name: str) -> None:

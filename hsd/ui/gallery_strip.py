@@ -43,8 +43,8 @@ CSS = """
 .strip { display: flex; gap: .35rem; overflow-x: auto; position: relative; padding: 2px 2px .5rem;
   scrollbar-width: thin; }
 button { flex: 0 0 auto; width: 104px; padding: 2px; font: inherit; font-size: .74rem; line-height: 1.15;
-  cursor: pointer; color: var(--st-text-color); background: var(--st-secondary-background-color); border: 2px solid transparent;
-  border-radius: .4rem; display: flex; flex-direction: column; align-items: center; }
+  cursor: pointer; color: var(--st-text-color); background: var(--st-secondary-background-color);
+  border: 2px solid transparent; border-radius: .4rem; display: flex; flex-direction: column; align-items: center; }
 button:hover { border-color: #8888; }
 button:focus-visible { outline: 2px solid var(--st-primary-color); }
 button[aria-pressed="true"] { border-color: var(--st-primary-color); font-weight: 600; }

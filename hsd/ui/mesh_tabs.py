@@ -42,7 +42,7 @@ def caption(mesh: Mesh, marks: list[Marks]) -> str:
     if mesh.points is None:
         text += " It has no positions of its own; the drawing is a layout and its lengths are not those of the mesh."
     for mark in marks:
-        parts = [f"{len(ids)} {what}" for ids, what in ((mark.vertices, "vertices"), (mark.faces, "faces"))if len(ids)]
+        parts = [f"{len(ids)} {what}" for ids, what in ((mark.vertices, "vertices"), (mark.faces, "faces")) if len(ids)]
         parts += [f"{len(mark.edges)} edges"] if len(mark.edges) else []
         text += f" Marked {mark.kind}: {', '.join(parts)}."
     return text
@@ -51,8 +51,8 @@ def caption(mesh: Mesh, marks: list[Marks]) -> str:
 def betti(report: dict) -> None:
     """Betti numbers, the one line to read first."""
     numbers = ", ".join(f"b{k} = {b}" for k, b in enumerate(report["betti_Q"]))
-    words = ("components", "independent loops", "cavities", "")
-    said = ", ".join(f"{b} {words[k]}" for k, b in enumerate(report["betti_Q"]) if words[k] and k < 3)
+    words = (("component", "components"), ("independent loop", "independent loops"), ("cavity", "cavities"))
+    said = ", ".join(f"{b} {words[k][b != 1]}" for k, b in enumerate(report["betti_Q"][:3]))
     st.markdown(f"**Betti numbers over Q: {numbers}**  \n{said}; Euler characteristic χ = {report['chi']}")
     if report["betti_GF2"] != report["betti_Q"]:
         numbers = ", ".join(f"b{k} = {b}" for k, b in enumerate(report["betti_GF2"]))
