@@ -84,7 +84,7 @@ def picture(p, state, basis, number, blocks) -> None:
             view.rotation_picture_of(basis, *pair),
             surface,
             view.angle_step(state.modes.rotation),
-            title=f"cos θ φ + sin θ φ′, modes {pair[0]} and {pair[1]}",
+            title=f"Modes {pair[0]}, {pair[1]} turned by θ",
             control="angle",
             label="Rotation θ",
             **(options | {"clip": None, "layers": ()}),
@@ -135,7 +135,7 @@ def residual_table(basis, table) -> None:
 def period_matrix(state, basis) -> None:
     matrix = basis.solver.harmonic(basis.k).periods
     if len(matrix) == 0:
-        st.markdown(f"b_{basis.k} = 0: no harmonic {basis.k}-forms, no generators, no periods.")
+        st.markdown(f"b{'₀₁₂₃'[basis.k]} = 0: no harmonic {basis.k}-forms, no generators, no periods.")
         return
     st.markdown(
         "Period matrix ∮_{zᵢ} γⱼ of the ⋆-orthonormal harmonic modes over the generator cycles "

@@ -23,10 +23,12 @@ WIDTH = 0.25
 N_WAVES = 12
 
 
-def preset_names(mesh: Mesh) -> tuple[str, ...]:
-    """The presets that a mesh can carry: without positions in the plane or in space random numbers alone."""
-    drawn = mesh.points is not None and mesh.points.shape[1] <= 3 and mesh.complex.is_pure
-    return tuple(PRESETS) if drawn else ("random",)
+def preset_names(mesh: Mesh, k: int) -> tuple[str, ...]:
+    """The presets for k-forms of a mesh: random numbers alone where it has no positions, or densities no sign."""
+    if mesh.points is None or mesh.points.shape[1] > 3 or not mesh.complex.is_pure:
+        return ("random",)
+    signless = k == mesh.dim >= 2 and mesh.orientation is None and mesh.points.shape[1] != mesh.dim
+    return ("random",) if signless else tuple(PRESETS)
 
 
 def preset_field(mesh: Mesh, k: int, name: str, seed: int = 0, axis: str = "x") -> np.ndarray:

@@ -114,10 +114,8 @@ def summary(basis: HodgeBasis, table: dict[str, list]) -> str:
     counts = {p: len(basis.index(p)) for p in ("harmonic", "exact", "coexact")}
     betti = basis.solver.betti[basis.k]
     worst = max(table["residual"], default=0.0)
-    return (
-        f"{basis.n_modes} modes: {counts['harmonic']} harmonic (b_{basis.k} = {betti}), {counts['exact']} exact, "
-        f"{counts['coexact']} coexact. Largest residual {worst:.1e}."
-    )
+    harmonic = f"{counts['harmonic']} harmonic (b{'₀₁₂₃'[basis.k]} = {betti})"
+    return f"{basis.n_modes} modes: {harmonic}, {counts['exact']} exact, {counts['coexact']} coexact. Largest residual {worst:.1e}."
 
 
 def formats_for(mesh: Mesh, k: int) -> list[str]:

@@ -207,10 +207,10 @@ def generator_layers(
     """
     b = cycles.shape[1]
     if b == 0:
-        return (), f"b_{k} = 0: there are no generators of degree {k}."
+        return (), f"b{'₀₁₂₃'[k]} = 0: there are no generators of degree {k}."
     relative = bc == "relative" and mesh.dim >= 1 and mesh.complex.has_boundary
-    which = "relative cycles (modulo the boundary)" if relative else "cycles"
-    sentence = f"{b} generator{'s' if b > 1 else ''} of H_{k}{'(M, ∂M)' if relative else ''}: {which}, in colours."
+    many, name = "s" if b > 1 else "", f"H{'₀₁₂₃'[k]}{'(M, ∂M)' if relative else ''}"
+    sentence = f"{b} generator{many} of {name} drawn{', a colour each' if b > 1 else ''}."
     layers: list[Tube | Segments | Dots] = []
     for i in range(b):
         colour, label = GENERATOR_COLOURS[i % len(GENERATOR_COLOURS)], f"generator {i + 1}"
@@ -225,7 +225,7 @@ def generator_layers(
             edges = np.unique(mesh.complex.faces(2)[on])
             layers.append(build.edge_segments(mesh, surface, edges, colour, width=1.5, label=label))
     if not layers:
-        sentence = f"{b} generator{'s' if b > 1 else ''} of H_{k}: made of all cells of a component, so not drawn."
+        sentence = f"{b} generator{many} of {name}: made of all cells of a component, so not drawn."
     return tuple(layers), sentence
 
 
@@ -263,4 +263,4 @@ def rotation_picture(basis: HodgeBasis, i: int, j: int, glyphs: Glyphs | None) -
     """The half turn from mode i to −mode i through mode j, ready to be scrubbed in the page."""
     degrees = rotation_angles()
     labels = tuple(f"θ = {d}°" for d in degrees)
-    return picture_of(basis.mesh, basis.k, rotated(basis, i, j, degrees), glyphs, labels, symbol="cos θ φ + sin θ φ′")
+    return picture_of(basis.mesh, basis.k, rotated(basis, i, j, degrees), glyphs, labels, symbol="φ_θ")

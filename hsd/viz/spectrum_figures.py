@@ -14,7 +14,7 @@ from plotly.subplots import make_subplots
 from hsd.hodge.spectral_energy import SpectralEnergy, WeylLaw
 from hsd.hodge.spectrum import PARTS_IN_ORDER
 from hsd.viz.palettes import PARTS
-from hsd.viz.style import Ink, styled
+from hsd.viz.style import Ink, log_ticks, styled
 
 FLOOR = 1e-16
 """Energies below this share of the total are rounding; log axes end here."""
@@ -67,6 +67,7 @@ def eigenvalue_figure(
             mode="markers",
             name="shown",
             hoverinfo="skip",
+            showlegend=False,
             marker={
                 "symbol": "circle-open",
                 "size": 17 * ink.thick,
@@ -152,9 +153,10 @@ def counting_figure(
                 hovertemplate="Weyl: %{y:.1f} at λ = %{x:.5g}<extra></extra>",
             )
     styled(figure, ink, 360, f"eigenvalue λ{unit}", "number of modes N(λ)")
-    if log:
-        figure.update_xaxes(type="log")
-        figure.update_yaxes(type="log")
+    positive = values[values > 0]
+    if log and len(positive):
+        figure.update_xaxes(**log_ticks(positive.min(), positive.max()))
+        figure.update_yaxes(**log_ticks(1.0, float(len(values))))
     return figure
 
 
@@ -198,17 +200,17 @@ def power_figure(energy: SpectralEnergy, ink: Ink, cut: int, per_block: bool, lo
         )
     styled(figure, ink, 360)
     main = 2 if strip else 1
-    figure.update_xaxes(title_text=f"eigenvalue λ{unit}", type="log" if log else "linear", row=1, col=main)
+    positive = energy.eigenvalues[energy.eigenvalues > 0]
+    scale = log_ticks(positive.min(), positive.max()) if log and len(positive) else {}
+    figure.update_xaxes(title_text=f"eigenvalue λ{unit}", **scale, row=1, col=main)
     if strip:
         n = sum(energy.part[g[0]] == "harmonic" for g in groups)
         figure.update_xaxes(title_text="λ = 0", range=[0.3, n + 0.7], dtick=max(1, n // 2), row=1, col=1)
     figure.update_yaxes(title_text="energy |cᵢ|²", row=1, col=1)
     if log:
-        power = {"type": "log", "exponentformat": "power"}
-        if float(energy.energies.max(initial=0.0)) > 0:
-            seen = energy.energies[energy.energies > FLOOR * total]
-            power["range"] = [np.log10(max(seen.min(initial=total), FLOOR * total)) - 0.4, np.log10(total) + 0.3]
-        figure.update_yaxes(**power)
+        seen = energy.energies[energy.energies > FLOOR * total]
+        low, high = max(float(seen.min(initial=total)), FLOOR * total) * 0.5, total * 1.6
+        figure.update_yaxes(**log_ticks(low, high), range=[np.log10(low), np.log10(high)])
     return figure
 
 
@@ -243,7 +245,8 @@ def error_figure(energy: SpectralEnergy, ink: Ink, cut: int, log: bool) -> go.Fi
     )
     styled(figure, ink, 360, "number of modes kept, by eigenvalue", "‖ω − Σ cᵢφᵢ‖ / ‖ω‖")
     if log and errors.min() > 0:
-        figure.update_yaxes(type="log", exponentformat="power")
+        low, high = float(errors.min()) * 0.8, 1.25
+        figure.update_yaxes(**log_ticks(low, high), range=[np.log10(low), np.log10(high)])
     else:
         figure.update_yaxes(range=[0, 1.05])
     return figure

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import plotly.graph_objects as go
 
 from hsd.errors import check_choice
 from hsd.viz.scene import THEMES
+
+FONT = '"Source Sans", sans-serif'
+"""The app's own font, so that text in plots has the width that plotly reckons with."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,8 @@ def styled(figure: go.Figure, ink: Ink, height: int = 360, x: str = "", y: str =
         "tickcolor": ink.muted,
         "showline": True,
         "automargin": True,
-        "title_standoff": 8,
+        "title": {"standoff": 8, "font": {"size": ink.size}},
+        "tickfont": {"size": ink.size - 1},
     }
     figure.update_layout(
         template=go.layout.Template(),  # plotly's own weighs 7 KB a figure
@@ -53,9 +58,17 @@ def styled(figure: go.Figure, ink: Ink, height: int = 360, x: str = "", y: str =
         margin={"l": 8, "r": 12, "t": 34, "b": 8},
         paper_bgcolor=ink.paper,
         plot_bgcolor=ink.paper,
-        font={"color": ink.ink, "size": ink.size, "family": "Source Sans, Source Sans 3, sans-serif"},
+        font={"color": ink.ink, "size": ink.size, "family": FONT},
+        modebar={"orientation": "v", "bgcolor": "rgba(0,0,0,0)"},
         hoverlabel={"font": {"size": ink.size}},
-        legend={"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom", "bgcolor": "rgba(0,0,0,0)"},
+        legend={
+            "orientation": "h",
+            "x": 0,
+            "y": 1.01,
+            "yanchor": "bottom",
+            "bgcolor": "rgba(0,0,0,0)",
+            "font": {"size": ink.size - 1},
+        },
         uirevision="keep",
     )
     figure.update_xaxes(**axis)
@@ -65,3 +78,22 @@ def styled(figure: go.Figure, ink: Ink, height: int = 360, x: str = "", y: str =
     if y:
         figure.update_yaxes(title_text=y)
     return figure
+
+
+def log_ticks(low: float, high: float) -> dict:
+    """A logarithmic axis from low to high (both > 0): ticks at 1, 2, 5 on short ranges, powers of ten on long ones."""
+    powers = np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
+    decades = np.log10(high / low)
+    digits = (1, 2, 5) if decades < 2.5 else (1,)
+    values = np.array([d * 10.0**p for p in powers for d in digits])
+    values = values[(values > low * 0.7) & (values < high * 1.4)]
+    if decades >= 6:
+        values = values[:: int(np.ceil(decades / 6))]
+    texts = [f"{v:g}" if 1e-3 <= v < 1e4 else _power(v) for v in values]
+    return {"type": "log", "tickmode": "array", "tickvals": values.tolist(), "ticktext": texts}
+
+
+def _power(value: float) -> str:
+    power = int(np.floor(np.log10(value) + 1e-9))
+    digit = round(value / 10.0**power)
+    return f"10<sup>{power}</sup>" if digit == 1 else f"{digit}·10<sup>{power}</sup>"
