@@ -6,7 +6,7 @@ import streamlit as st
 
 from hsd.mesh.primitives import GALLERY
 from hsd.ui import cached, mesh_tabs
-from hsd.ui.bound import bound_number, bound_segments, bound_selectbox, bound_slider, bound_toggle
+from hsd.ui.bound import bound_number, bound_selectbox, bound_slider, bound_toggle
 from hsd.ui.gallery_strip import gallery_strip
 from hsd.ui.page import mesh_code, page
 from hsd.ui.state import MeshState, get_state, update
@@ -28,16 +28,14 @@ def choose_listed() -> None:
     choose(get_state().mesh.name)
 
 
-with page("Mesh", "Choose a shape, or upload your own, and see what it is before anything is computed on it.") as p:
+with page("Mesh") as p:
     choice = p.state.mesh
     with st.sidebar:
         if choice.upload:
             st.button("Back to the gallery", on_click=choose, args=(choice.name,), width="stretch")
             st.caption(f"Uploaded: {p.mesh.name}")
         else:
-            bound_selectbox(
-                "Shape", "mesh.name", GALLERY, lambda name: name.replace("_", " "), on_change=choose_listed
-            )
+            bound_selectbox("Shape", "mesh.name", GALLERY, lambda name: name.replace("_", " "), on_change=choose_listed)
             top = max(LARGEST, choice.n)
             bound_slider("Resolution: number of vertices, about", "mesh.n", 100, top, on_change=forget_error)
             st.caption(GALLERY[choice.name].sentence)
@@ -55,17 +53,18 @@ with page("Mesh", "Choose a shape, or upload your own, and see what it is before
     notices = cached.notices_of(p.mesh)
     marks = marks_of(p.mesh, notices)
     picture, facts = st.columns([3, 2], gap="medium")
-    with picture:
-        kinds = [mark.kind for mark in marks]
-        if kinds:
-            bound_segments("Mark", "mesh.defect", ["", *kinds, "none"], lambda kind: kind.replace("_", " ") or "all")
-        wanted = get_state().mesh.defect
-        shown = [mark for mark in marks if wanted in ("", mark.kind)]
-        panel = marked_panel(p.mesh, cached.surface_of(p.mesh), shown, wireframe=get_state().mesh.edges)
-        show(Scene((panel,), theme=p.state.theme, caption=mesh_tabs.caption(p.mesh, shown)), "mesh/main", height=430)
     with facts:
         report = cached.report_of(p.mesh)
         mesh_tabs.betti(report)
+        if marks:
+            kinds = ["", *(mark.kind for mark in marks), "none"]
+            bound_selectbox("Mark in the picture", "mesh.defect", kinds, lambda kind: kind.replace("_", " ") or "all")
         mesh_tabs.findings(p.mesh, notices)
         mesh_tabs.facts_table(report, choice.unit)
+    with picture:
+        choice = get_state().mesh
+        shown = [mark for mark in marks if choice.defect in ("", mark.kind)]
+        panel = marked_panel(p.mesh, cached.surface_of(p.mesh), shown, wireframe=choice.edges)
+        height = 700 if p.state.present else 430
+        show(Scene((panel,), theme=p.state.theme, caption=mesh_tabs.caption(p.mesh, shown)), "mesh/main", height)
     mesh_tabs.show_tabs(p, mesh_code(get_state(), p.mesh))

@@ -1,8 +1,8 @@
 """A basis when it is quickly had; else an estimate, a question, a job with progress, and Cancel.
 
-    basis = ready_basis(mesh, k, bc, star, n_modes)
-    if basis is None:
-        st.stop()                                   # or draw the rest of the page without it
+basis = ready_basis(mesh, k, bc, star, n_modes)
+if basis is None:
+    st.stop()                                   # or draw the rest of the page without it
 """
 
 from __future__ import annotations
@@ -47,9 +47,7 @@ def panel(mesh: Mesh, k: int, bc: str, star: str, n_modes: int) -> None:
             f"The {n_modes} lowest modes of degree {k} ({bc}, star {star}) on {mesh.complex.n_vertices} vertices take "
             f"{estimate.words()} (a rough guess). The app stays usable meanwhile."
         )
-        st.button(
-            "Compute", key="eigenwork:start", type="primary", on_click=_start, args=(mesh, k, bc, star, n_modes)
-        )
+        st.button("Compute", key="eigenwork:start", type="primary", on_click=_start, args=(mesh, k, bc, star, n_modes))
         if message := st.session_state.pop("eigenwork:error", None):
             st.error(message)
 

@@ -20,7 +20,7 @@ export default function (component) {
       const button = document.createElement('button');
       button.type = 'button'; button.title = sentence; button.dataset.name = name;
       const picture = document.createElement('img');
-      picture.alt = sentence; picture.width = 96; picture.height = 72; picture.loading = 'lazy';
+      picture.alt = sentence; picture.width = 80; picture.height = 60; picture.loading = 'lazy';
       picture.src = new URL('app/static/thumbnails/' + name + '.png', base).href;
       const label = document.createElement('span');
       label.textContent = name.replaceAll('_', ' ');
@@ -42,13 +42,13 @@ export default function (component) {
 CSS = """
 .strip { display: flex; gap: .35rem; overflow-x: auto; position: relative; padding: 2px 2px .5rem;
   scrollbar-width: thin; }
-button { flex: 0 0 auto; width: 104px; padding: 2px; font: inherit; font-size: .74rem; line-height: 1.15;
+button { flex: 0 0 auto; width: 90px; padding: 2px; font: inherit; font-size: .7rem; line-height: 1.1;
   cursor: pointer; color: var(--st-text-color); background: var(--st-secondary-background-color);
   border: 2px solid transparent; border-radius: .4rem; display: flex; flex-direction: column; align-items: center; }
 button:hover { border-color: #8888; }
 button:focus-visible { outline: 2px solid var(--st-primary-color); }
 button[aria-pressed="true"] { border-color: var(--st-primary-color); font-weight: 600; }
-span { min-height: 2.3em; display: flex; align-items: center; text-align: center; }
+span { min-height: 2.2em; display: flex; align-items: center; text-align: center; }
 """
 _strip = st.components.v2.component("hsd_gallery", html='<div class="strip"></div>', css=CSS, js=JS)
 

@@ -113,9 +113,7 @@ def show_tabs(p: PageContext, code: str) -> None:
 
 def repair_panel(mesh: Mesh) -> None:
     """Steps to take, what each did, and the facts before and after."""
-    bound_multiselect(
-        "Steps, done in this order", "mesh.repair", list(STEPS), STEP_WORDS.get, placeholder="no repair"
-    )
+    bound_multiselect("Steps, done in this order", "mesh.repair", list(STEPS), STEP_WORDS.get, placeholder="no repair")
     choice = get_state().mesh
     if "fill_holes" in choice.repair:
         bound_slider("Largest hole to fill, edges", "mesh.max_hole", 3, 100)

@@ -11,7 +11,7 @@ from hsd.errors import Notice
 from hsd.mesh.mesh import Mesh
 from hsd.mesh.validate import VALIDATORS
 from hsd.viz.build import highlight
-from hsd.viz.scene import Colour, Dots, Panel, Segments, Surface, Tube
+from hsd.viz.scene import Colour, Dots, Marker, Panel, Segments, Surface, Tube
 
 DEGREE = {
     "nonmanifold_vertex": 0,
@@ -30,7 +30,7 @@ DEGREE = {
 """Kind of notice → degree of the simplices that its ids count; −1: top simplices, −2: the lowest maximal ones."""
 COLOURS = ("#D55E00", "#CC79A7", "#E69F00", "#0072B2", "#009E73", "#56B4E9", "#F0E442")
 MAX_TUBES = 60
-"""More marked edges than this are drawn as lines."""
+"""More marked edges or vertices than this are drawn as lines or flat dots."""
 NO_FACE = "#c9cdd3"
 
 
@@ -83,10 +83,18 @@ def marked_panel(
     """A panel with the marks; faces as a category colour, one colour a kind."""
     p, e = surface.mesh_points, mesh.complex.simplices(1) if mesh.dim else np.zeros((0, 2), np.int64)
     tubes: list[Tube] = []
+    markers: list[Marker] = []
     segments, dots = [], []
     for mark in marks:
-        if len(mark.vertices):
+        if len(mark.vertices) > MAX_TUBES:
             dots.append(Dots(p[mark.vertices], mark.colour, 11.0, mark.kind))
+        else:
+            markers += [
+                Marker(
+                    f"{mark.kind}/{v}", position=tuple(p[v].tolist()), kind=mark.kind, colour=mark.colour, drag=False
+                )
+                for v in mark.vertices.tolist()
+            ]
         lines = p[e[mark.edges]]
         if len(lines) > MAX_TUBES:
             segments.append(Segments(lines, mark.colour, 3.0, mark.kind))
@@ -99,5 +107,12 @@ def marked_panel(
         colours = (NO_FACE, *(mark.colour for mark in marks if len(mark.faces)))
         colour = Colour(values, "category", "defect", where="face", categories=names, category_colours=colours)
     return Panel(
-        surface, colour, title, tubes=tuple(tubes), segments=tuple(segments), dots=tuple(dots), wireframe=wireframe
+        surface,
+        colour,
+        title,
+        tubes=tuple(tubes),
+        segments=tuple(segments),
+        dots=tuple(dots),
+        markers=tuple(markers),
+        wireframe=wireframe,
     )
