@@ -24,7 +24,8 @@ BREAKS = ("", "wrong star", "flipped sign")
 class Check:
     """One identity: its name in symbols, backward error, whether it holds, and |·| where it should be zero.
 
-    where : (N_j,) size of the expression on j-simplices;  degree : j;  why : a sentence where it fails
+    where : (N_j,) |expression| on j-simplices over the largest sum of the sizes of its terms
+    degree : j;  why : a sentence where it fails
     """
 
     name: str
@@ -101,7 +102,8 @@ def zero_checks(solver: HodgeSolver, parts: Decomposition, omega: np.ndarray, br
             value = 0.0  # the part is rounding alone: there is nothing to check
         holds = value <= ZERO
         why = "" if holds else WHY.get(broken, "The mesh is too badly shaped for this accuracy.")
-        where = dec.extend(degree, np.abs(rest)) if 0 <= degree <= dec.dim else np.zeros(0)
+        terms = (abs(matrix) @ np.abs(x)).max(initial=0.0) or 1.0
+        where = dec.extend(degree, np.abs(rest) / terms) if 0 <= degree <= dec.dim else np.zeros(0)
         rows.append(Check(name, value, holds, where, degree, why.format(faces=FACES.get(k, "cofaces"))))
     stacked = np.stack([free[p] for p in PARTS], axis=1)
     products = stacked.T @ (star @ stacked)

@@ -40,6 +40,7 @@ HEAT_STEPS = 4
 """Implicit Euler steps that make a blob; its variance is exact for any number of them."""
 WIDTHS = (0.02, 1.0)
 MAX_POINTS = 200
+KEPT_FORMS = 32
 
 
 @dataclass(frozen=True)
@@ -157,7 +158,8 @@ class Composer:
 
     def __init__(self, solver: HodgeSolver):
         self.solver = solver
-        self._heat: dict[float, tuple[Factor, np.ndarray]] = {}
+        self._heat: dict[float, Factor] = {}
+        self._forms: dict[tuple, np.ndarray] = {}
 
     @property
     def mesh(self) -> Mesh:
@@ -268,6 +270,15 @@ class Composer:
             return top_signs(mesh, "A density")
         return mesh.orientation if mesh.orientation is not None else local_signs(mesh, cell)
 
+    def _unit_form(self, k: int, point: Point) -> np.ndarray:
+        """The form of a point of strength 1, kept: moving one point leaves the others' work alone."""
+        if (k, point) not in self._forms:
+            made = self.point_form(k, point)
+            while len(self._forms) >= KEPT_FORMS:
+                self._forms.pop(next(iter(self._forms)))
+            self._forms[k, point] = made
+        return self._forms[k, point]
+
     def form(self, composition: Composition) -> np.ndarray:
         """The k-cochain (N_k,) of a composition made on this mesh (:meth:`located`); linear in strengths."""
         dec, k = self.solver.dec, composition.k
@@ -276,7 +287,7 @@ class Composer:
         omega = np.zeros(dec.n(k))
         for point in composition.points:
             if point.kind in kinds_of(self.mesh.dim, k):
-                omega = omega + self.point_form(k, point)
+                omega = omega + point.strength * self._unit_form(k, replace(point, id="", strength=1.0, position=()))
         dual = self.solver.harmonic(k).dual
         periods = np.zeros(dual.shape[1])
         given = np.asarray(composition.circulations[: len(periods)])
