@@ -27,6 +27,14 @@ HARMLESS = {
     "welded", "alpha_complex", "clique_complex", "relabelled_vertices", "several_components", "unreferenced_vertices",
     "duplicate_points", "oriented", "collapsed", "split", "filled_holes", "largest_component", "higher_order_cells",
 }  # fmt: skip
+DEFECTS = {
+    "consistently_oriented": "consistently oriented",
+    "nonmanifold_edges": "non-manifold edges",
+    "nonmanifold_vertices": "non-manifold vertices",
+    "boundary_edges": "boundary edges",
+    "zero_area_faces": "faces without area",
+    "zero_volume_tets": "tetrahedra without volume",
+}
 STEP_WORDS = {
     "orient": "orient: turn faces so that all agree",
     "collapse": "collapse: remove faces without area",
@@ -79,10 +87,15 @@ def admission_of(mesh: Mesh) -> Admission:
     return _admission(mesh.content_hash, mesh)
 
 
+def all_rows(report: dict) -> list[tuple[str, str]]:
+    """Facts and counts of defects as text."""
+    return report_rows(report) + [(label, text_of(report[key])) for key, label in DEFECTS.items() if key in report]
+
+
 def facts_table(report: dict, unit: str) -> None:
     """All facts, with units where they have one."""
     units = {"area": unit and f" {unit}²", "volume": unit and f" {unit}³"}
-    rows = [(label, value + units.get(label, "") if value != "–" else value) for label, value in report_rows(report)]
+    rows = [(label, value + units.get(label, "") if value != "–" else value) for label, value in all_rows(report)]
     st.dataframe(
         {"Fact": [label for label, _ in rows], "Value": [value for _, value in rows]},
         hide_index=True,
@@ -127,9 +140,8 @@ def repair_panel(mesh: Mesh) -> None:
     if not result.record:
         st.info("These steps found nothing to change.")
     before, after = cached.report_of(result.before), cached.report_of(mesh)
-    old = dict(report_rows(before))
-    rows = [(label, old.get(label, "–"), value) for label, value in report_rows(after)]
-    rows.append(("warnings", text_of(len(before["warnings"])), text_of(len(after["warnings"]))))
+    old = dict(all_rows(before))
+    rows = [(label, old.get(label, "–"), value) for label, value in all_rows(after)]
     changed = [row for row in rows if row[1] != row[2]]
     st.markdown("**Before and after**" if changed else "Before and after: all facts are equal.")
     if changed:

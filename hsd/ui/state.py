@@ -72,17 +72,29 @@ class ModesState:
 
 @dataclass(frozen=True)
 class DecompositionState:
-    """Hodge Decomposition: views and weights; the field itself is ``AppState.field``."""
+    """Hodge Decomposition; the field itself is ``AppState.field`` (a key of the store), or without one a preset.
 
-    preset: str = item("", "preset")
-    weight_exact: float = item(1.0, "wd", low=-10.0, high=10.0)
-    weight_coexact: float = item(1.0, "wdelta", low=-10.0, high=10.0)
-    weight_harmonic: float = item(1.0, "wgamma", low=-10.0, high=10.0)
+    weight_… : where the sliders in the page start;  time : of the heat flow, in units of L²
+    show : view;  tool : what a click does;  selected : id of the point that strength and width belong to
+    entry : how the field enters ("form": its cochain, "vectors": node vectors through ♭);  loop : generator drawn
+    """
+
+    preset: str = item("mixture", "preset")
+    weight_exact: float = item(1.0, "wd", low=-2.0, high=2.0)
+    weight_coexact: float = item(1.0, "wdelta", low=-2.0, high=2.0)
+    weight_harmonic: float = item(1.0, "wgamma", low=-2.0, high=2.0)
     time: float = item(0.0, "t", low=0.0, high=1e6)
-    show: str = item("field", "show")
-    tool: str = item("vortex", "tool")
+    show: str = item("parts", "show", ("parts", "potentials", "heat", "zeros", "checks"))
+    tool: str = item("look", "tool", ("look", "source", "sink", "vortex"))
+    strength: float = item(1.0, "strength", low=-3.0, high=3.0)
+    width: float = item(0.2, "width", low=0.02, high=1.0)
+    depth: float = item(0.0, "depth", low=0.0, high=2.0)
+    selected: str = item("", "point")
+    entry: str = item("form", "entry", ("form", "vectors"))
+    arrows: bool = item(True, "arrows3")
     loop: int = item(-1, "loop", low=-1, high=100_000)
-    broken: str = item("", "broken")
+    broken: str = item("", "broken", ("", "wrong star", "flipped sign"))
+    clip: float = item(0.55, "clip3", low=0.0, high=1.0)
 
 
 @dataclass(frozen=True)
@@ -164,9 +176,10 @@ def read(state: AppState, path: str):
 
 
 def changed(state: AppState, changes: Mapping[str, object]) -> AppState:
-    """The state with other values at dotted paths.  Raises UnknownNameError for a path that is none."""
+    """The state with other values at dotted paths (or a whole part, ``mesh=``).  Raises UnknownNameError."""
+    records = {f.name for f in fields(state)}
     for path, value in changes.items():
-        if path not in leaves():
+        if path not in leaves() and path not in records:
             raise UnknownNameError("field of the state", path, leaves())
         head, _, rest = path.partition(".")
         state = replace(state, **{head: replace(getattr(state, head), **{rest: value}) if rest else value})
