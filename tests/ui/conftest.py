@@ -26,18 +26,17 @@ CHROMIUM_ARGS = [
 LOCAL = {"localhost", "127.0.0.1", "[::1]", "::1", ""}
 
 
-@pytest.fixture(scope="session")
-def viewer_server(tmp_path_factory):
-    """Address of the running test app."""
+def serve(script: str, folder: Path):
+    """Run a Streamlit script on a free port; yields its address once it answers."""
     with socket.socket() as probe:
         probe.bind(("localhost", 0))
         port = probe.getsockname()[1]
-    log = tmp_path_factory.mktemp("viewer") / "log.txt"
+    log = folder / "log.txt"
     command = [
-        sys.executable, "-m", "streamlit", "run", "tests/ui/viewer_app.py", "--server.port", str(port),
+        sys.executable, "-m", "streamlit", "run", script, "--server.port", str(port),
         "--server.headless", "true", "--server.enableStaticServing", "true", "--browser.gatherUsageStats", "false",
     ]  # fmt: skip
-    environment = {**os.environ, "HSD_CACHE": str(log.parent / "cache"), "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "HSD_CACHE": str(folder / "cache"), "PYTHONPATH": str(ROOT)}
     with log.open("w") as out:
         process = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, env=environment)
     address = f"http://localhost:{port}"
@@ -53,6 +52,18 @@ def viewer_server(tmp_path_factory):
     finally:
         process.terminate()
         process.wait(20)
+
+
+@pytest.fixture(scope="session")
+def viewer_server(tmp_path_factory):
+    """Address of the running test app."""
+    yield from serve("tests/ui/viewer_app.py", tmp_path_factory.mktemp("viewer"))
+
+
+@pytest.fixture(scope="session")
+def app_server(tmp_path_factory):
+    """Address of the running app itself."""
+    yield from serve("app.py", tmp_path_factory.mktemp("app"))
 
 
 @pytest.fixture(scope="session")
@@ -135,8 +146,9 @@ class Viewer:
         return self.page.evaluate("__hsd.frames")
 
 
-@pytest.fixture
-def viewer(viewer_server, browser):
+def local_page(browser, address: str):
+    """A page whose requests to other machines are stopped, counted and end the test."""
+
     def gate(route):
         if urlsplit(route.request.url).hostname in LOCAL:
             route.continue_()
@@ -145,8 +157,19 @@ def viewer(viewer_server, browser):
 
     context = browser.new_context(viewport={"width": 1280, "height": 900}, service_workers="block")
     context.route("**/*", gate)
-    view = Viewer(context, viewer_server)
+    view = Viewer(context, address)
     yield view
     context.close()
     assert view.outside == [], "an outside host was asked for"
     assert view.errors == []
+
+
+@pytest.fixture
+def viewer(viewer_server, browser):
+    yield from local_page(browser, viewer_server)
+
+
+@pytest.fixture
+def app(app_server, browser):
+    """A browser page for the app itself."""
+    yield from local_page(browser, app_server)

@@ -1,4 +1,4 @@
-"""The Mesh page: every gallery shape, every shared case uploaded, repair, units, downloads, limits; without a browser."""
+"""The Mesh page: every gallery shape, every shared case uploaded, repair, units, downloads, limits; no browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The app's state: every field goes through the URL and back, bad links end in a sentence, the store keeps its limit."""
+"""The state of the app goes through the URL and back; bad links end in a sentence; the store keeps its limit."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_floats_are_exact_in_the_url(value):
 
 
 def test_unknown_field_lists_the_known_ones():
-    with pytest.raises(UnknownNameError, match="mesh.name"):
+    with pytest.raises(UnknownNameError, match=r"mesh\.name"):
         changed(AppState(), {"colour": 1})
 
 
@@ -103,8 +103,6 @@ def test_unknown_key_is_expired(folder, key):
 
 
 def test_oldest_goes_first_beyond_the_limit(folder, monkeypatch):
-    import os
-
     keys = [store.put(bytes(1000), f"{i}.off") for i in range(3)]
     for age, key in zip((300, 200, 100), (keys[1], keys[0], keys[2])):
         path = folder / f"{key}{store.SUFFIX}"

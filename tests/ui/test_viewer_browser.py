@@ -13,6 +13,7 @@ import hsd
 from hsd.ui.viewer.readout import value_at
 from hsd.viz import build
 from hsd.viz.scene import Colour
+from tests.ui.conftest import CHROMIUM
 
 
 def _pixels(png: bytes) -> np.ndarray:
@@ -402,6 +403,30 @@ def test_many_mounts_free_their_webgl_contexts(viewer):
         viewer.page.get_by_label("Notes").wait_for()
         viewer.settle()
     assert lost == []
+
+
+def test_a_lost_context_is_replaced_and_the_picture_comes_back(viewer):
+    viewer.open("field")
+    before = _shot(viewer)
+    viewer.js("v.stage.context.getExtension('WEBGL_lose_context').loseContext()")
+    viewer.page.wait_for_timeout(600)
+    viewer.settle()
+    assert _differs(before, _shot(viewer)) < 0.01
+
+
+def test_without_webgl_there_is_a_sentence_and_a_still_picture(viewer_server, browser):
+    flags = ["--no-sandbox", "--disable-webgl", "--disable-webgl2", "--disable-3d-apis", "--no-first-run"]
+    other = browser.browser_type.launch(executable_path=CHROMIUM, args=flags)
+    try:
+        page = other.new_page()
+        page.goto(f"{viewer_server}/field")
+        page.get_by_text("This browser draws no WebGL").wait_for(timeout=30_000)
+        picture = page.locator("[data-testid=stImage] img")
+        picture.wait_for(timeout=60_000)
+        page.wait_for_timeout(500)
+        assert _colours(_pixels(picture.screenshot())) > 8
+    finally:
+        other.close()
 
 
 def test_a_vtk_scene_is_drawn_offline(viewer):

@@ -250,3 +250,60 @@ def test_weights_follow_mode_cut_and_groups():
     assert np.array_equal(mix.weights_at({"n": 4, "w": 0.5}), [1, 2, 1.5, 2])
     assert np.array_equal(mix.weights_at({"n": 1, "w": 0.5}), [1, 0, 0, 0])
     assert np.array_equal(Mix(columns, mode="m").weights_at({"m": 2}), [0, 0, 1, 0])
+
+
+# ---- files of the page -------------------------------------------------------------------------------------------
+
+
+def test_static_files_are_copied_checked_and_mended(tmp_path, monkeypatch):
+    from hsd.ui.viewer import assets
+
+    static = assets.ensure_static(tmp_path)
+    vtk, own = static / assets.VTK_NAME, static / assets.web_folder()
+    assert assets._sha256(vtk) == assets.VTK_SHA256
+    assert "Kitware" in (static / f"{assets.VTK_NAME}.LICENSE.txt").read_text()
+    assert {f.name for f in own.iterdir()} == {f.name for f in assets.WEB.iterdir()}
+    vtk.write_bytes(b"damaged")
+    for i in range(6):
+        (static / f"viewer-old{i}").mkdir()
+    assets.ensure_static(tmp_path)
+    assert assets._sha256(vtk) == assets.VTK_SHA256
+    assert own.is_dir() and len(list(static.glob("viewer-*"))) == assets.KEPT
+    vtk.write_bytes(b"damaged")
+    other = tmp_path / "vtk.js"
+    other.write_bytes(b"another version")
+    monkeypatch.setattr(assets, "find_vtk", lambda: other)
+    with pytest.raises(assets.ViewerAssetsError, match="checksum"):
+        assets.ensure_static(tmp_path)
+
+
+def test_a_changed_module_gets_a_new_folder(tmp_path, monkeypatch):
+    import shutil
+
+    from hsd.ui.viewer import assets
+
+    before = assets.web_folder()
+    copy = tmp_path / "web"
+    shutil.copytree(assets.WEB, copy)
+    (copy / "view.js").write_text("// changed\n")
+    monkeypatch.setattr(assets, "WEB", copy)
+    assert assets.web_folder.__wrapped__() != before
+
+
+def test_without_panel_the_error_says_what_to_install(monkeypatch):
+    from hsd.ui.viewer import assets
+
+    monkeypatch.setattr(assets.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(assets.ViewerAssetsError, match="pip install"):
+        assets.find_vtk()
+
+
+def test_page_modules_stay_short_and_ask_no_outside_address():
+    import re
+
+    from hsd.ui.viewer import assets
+
+    for file in assets.WEB.glob("*.js"):
+        text = file.read_text()
+        assert len(text.splitlines()) <= 400, file.name
+        assert not re.search(r"(https?:|//[a-z]+\.[a-z]+/)", text), file.name

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import lru_cache, partial
 
 import streamlit as st
 
-from hsd.ui.viewer.assets import loader
+from hsd.ui.viewer.assets import ViewerAssetsError, ensure_static, loader
 from hsd.ui.viewer.events import Pick, Place, ViewerEvents, read_pick, read_place
 from hsd.ui.viewer.readout import readout
 from hsd.ui.viewer.scene import encode, mesh_hashes
+from hsd.ui.vtk_scene import still_picture
 from hsd.viz.scene import Scene
 
 HTML = '<div class="hsd-viewer"></div>'
@@ -32,9 +33,14 @@ def show(
     key      : identity of the view; camera and slider positions belong to it, also over page changes
     height   : of the canvas, CSS pixels (sliders and caption come below it)
     on_…     : called before the script runs, with the event in the mesh's own numbers
-    fallback : makes a PNG of the scene, asked for only where the browser has no WebGL
+    fallback : makes a PNG of the scene, asked for only where the browser has no WebGL (default: by VTK)
     Stale events (of a surface that is no longer on show) are dropped.
     """
+    try:
+        _static_ready()
+    except ViewerAssetsError as error:
+        st.error(error.message)
+        return ViewerEvents()
     memory = st.session_state.setdefault(f"_viewer/{key}", {})
     message, assets = encode(scene, key)
     message["height"] = int(height)
@@ -51,13 +57,19 @@ def show(
     with st.container(key=f"hsd-assets-{key}".replace("/", "-").replace(" ", "-"), gap=None, height=1, border=False):
         for slot, asset in enumerate(assets):
             _asset(key=f"{key}/asset/{slot}", data=asset.data, height=1)
-    if result.nogl and fallback is not None:
-        picture = fallback(scene)
+    if result.nogl:
+        picture = (fallback or still_picture)(scene)
         if picture:
             st.image(picture, caption=scene.caption or None)
     return ViewerEvents(
         pick=memory.pop("new_pick", None), place=memory.pop("new_place", None), controls=_numbers(result.controls)
     )
+
+
+@lru_cache(maxsize=1)
+def _static_ready() -> None:
+    """Copy the page's files once a process (app.py may have done so before)."""
+    ensure_static()
 
 
 def _numbers(values: object) -> dict[str, float]:

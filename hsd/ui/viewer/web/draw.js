@@ -1,70 +1,10 @@
-// vtk.js: one canvas (Stage) with one renderer a panel (Drawing).  Nothing here knows about scenes or the DOM around.
+// vtk.js: what one renderer (a panel) shows.  Nothing here knows about scenes or the DOM around.
 //
-// Traps: a changed scalar array is drawn only after polydata.modified(); resetCameraClippingRange belongs to every
-// renderer; a WebGL context is freed only by loseContext().
+// Traps: a changed scalar array is drawn only after polydata.modified(); the clipping range belongs to every renderer.
 
 import { clippingRange, norm } from './camera.js';
 import { rgb01 } from './fields.js';
 import { arrowBuffers, colourArrows, placeArrows, sphere, tube, withCounts } from './shapes.js';
-
-let loading = null;
-
-/** Load vtk.js once; resolves to its namespace. */
-export function loadVtk(url) {
-  loading ??= import(url).then(() => globalThis.vtk);
-  return loading;
-}
-
-/** What draws WebGL here: null without WebGL2, else {software, name}. */
-export function probe() {
-  const canvas = document.createElement('canvas');
-  const gl = canvas.getContext('webgl2');
-  if (!gl) return null;
-  const info = gl.getExtension('WEBGL_debug_renderer_info');
-  const name = String(gl.getParameter(info ? info.UNMASKED_RENDERER_WEBGL : gl.RENDERER));
-  gl.getExtension('WEBGL_lose_context')?.loseContext();
-  return { software: /swiftshader|llvmpipe|softpipe|software|basic render/i.test(name), name };
-}
-
-export class Stage {
-  constructor(host, vtk, { software }) {
-    this.vtk = vtk;
-    this.software = software;
-    this.window = vtk.Rendering.Core.vtkRenderWindow.newInstance();
-    this.gl = this.window.newAPISpecificView('WebGL');
-    // the first getContext decides: no multisampling where every sample costs a processor
-    this.context = this.gl.getCanvas().getContext('webgl2', { antialias: !software, alpha: true, depth: true });
-    this.gl.setContainer(host);
-    this.window.addView(this.gl);
-    this.canvas = this.gl.getCanvas();
-    Object.assign(this.canvas.style, { width: '100%', height: '100%', display: 'block' });
-    this.drawings = [];
-  }
-
-  /** Make n drawings, in order. */
-  count(n) {
-    while (this.drawings.length > n) this.drawings.pop().delete();
-    while (this.drawings.length < n) this.drawings.push(new Drawing(this));
-  }
-
-  /** Backing size in device pixels. */
-  size(width, height) {
-    this.gl.setSize(Math.max(1, Math.round(width)), Math.max(1, Math.round(height)));
-  }
-
-  render() {
-    this.window.render();
-  }
-
-  delete() {
-    this.count(0);
-    this.window.removeView(this.gl);
-    this.gl.setContainer(null);
-    this.context?.getExtension('WEBGL_lose_context')?.loseContext();
-    this.gl.delete();
-    this.window.delete();
-  }
-}
 
 /** A polydata, its mapper and actor. */
 function layer(vtk, renderer, { lit = true } = {}) {
@@ -196,7 +136,13 @@ export class Drawing {
       each.mapper.setScalarVisibility(false);
       return;
     }
-    const face = where === 'face';
+    const face = where === 'face', others = this.mesh.dots.length + this.mesh.edges.length / 2;
+    if (face && others) {
+      // vtk.js counts vertices and lines before triangles; they have no value of their own
+      const padded = new Float32Array(others + values.length).fill(NaN);
+      padded.set(values, others);
+      values = padded;
+    }
     if (each.scalars && each.face === face && each.scalars.getNumberOfValues() === values.length) {
       each.scalars.setData(values, 1);
     } else {

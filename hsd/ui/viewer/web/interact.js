@@ -20,7 +20,7 @@ export class Interaction {
     on('wheel', this.wheel, { passive: false });
     on('keydown', this.key);
     on('contextmenu', (e) => e.preventDefault());
-    on('dblclick', (e) => { if (!e.target.closest('button')) view.fit(); });
+    on('dblclick', (e) => { if (!e.target.closest('button') && view.scene?.tool.mode !== 'place') view.fit(); });
   }
 
   local(e) {

@@ -2,11 +2,12 @@
 
 import { build } from './bvh.js';
 import { dot, fit, norm, project, scale, sub } from './camera.js';
-import { Stage, loadVtk, probe } from './draw.js';
+import { events } from './events.js';
 import { Interaction } from './interact.js';
 import { Overlay } from './overlay.js';
 import { Panel, commonScales } from './paint.js';
 import { compose, download } from './shot.js';
+import { Stage, loadVtk, probe } from './stage.js';
 import { hashesOf, peek, want } from './store.js';
 import { CSS, applyTheme, themeOf } from './style.js';
 import { Controls, button, element } from './ui.js';
@@ -77,8 +78,22 @@ export class View {
     }
     const [vtk] = await Promise.all([loadVtk(this.vtkUrl), ...hashesOf(scene).map(want)]);
     if (call !== this.call || this.dead) return; // overtaken by a newer scene
-    this.stage ??= new Stage(this.canvasElement, vtk, this.gpu);
+    if (!this.stage) {
+      this.stage = new Stage(this.canvasElement, vtk, this.gpu);
+      this.stage.canvas.addEventListener('webglcontextlost', (e) => this.restart(e), { once: true });
+    }
     this.apply(scene);
+  }
+
+  /** The browser took the context away: draw with a new one. */
+  restart(event) {
+    event.preventDefault();
+    if (this.dead) return;
+    const { scene } = this;
+    this.stage.delete();
+    this.canvasElement.replaceChildren();
+    Object.assign(this, { stage: null, panels: [], scene: null, proxied: undefined });
+    if (scene) this.receive(scene);
   }
 
   apply(scene) {
@@ -310,66 +325,6 @@ export class View {
     return false;
   }
 
-  // ---- events out ------------------------------------------------------------------------------------------------
-
-  event(name, more) {
-    const seq = ++this.memory.seq;
-    this.component.setTriggerValue(name, { view: this.id, rev: this.scene.rev, seq, controls: { ...this.memory.controls }, ...more });
-    return seq;
-  }
-
-  where(hit) {
-    return { panel: hit.index, mesh: this.scene.panels[hit.index].mesh, face: hit.face, bary: hit.bary };
-  }
-
-  click(hit) {
-    const { tool } = this.scene;
-    this.select(null);
-    if (!hit) {
-      this.overlay.dismiss();
-      return;
-    }
-    if (tool.mode === 'place') {
-      this.event('place', { op: 'add', id: null, kind: tool.kind, pos: hit.point, ...this.where(hit) });
-    } else if (tool.mode === 'pick') {
-      const seq = this.event('pick', { pos: hit.point, ...this.where(hit) });
-      this.overlay.pick({ ...this.where(hit), pos: hit.point, seq, controls: { ...this.memory.controls } });
-    }
-  }
-
-  select(id) {
-    for (const p of this.panels) p.selected = p.spec.markers.some((m) => m.id === id) ? id : null;
-    for (const p of this.panels) p.showMarkers();
-    this.schedule({ moving: this.moving });
-    if (id !== null) this.hint('Drag to move, Delete to remove');
-  }
-
-  dragMarker({ marker }, point) {
-    for (const p of this.panels) p.dragged = p.spec.markers.some((m) => m.id === marker.id) ? { id: marker.id, pos: point } : null;
-    for (const p of this.panels) p.showMarkers();
-    this.schedule({ moving: true });
-  }
-
-  dropMarker({ marker, index }, hit) {
-    if (hit) this.event('place', { op: 'move', id: marker.id, kind: marker.kind, pos: hit.point, ...this.where(hit) });
-    // the drag is kept on screen until the next scene places the marker
-    const pos = hit?.point;
-    for (const p of this.panels) {
-      for (const m of p.spec.markers) if (pos && m.id === marker.id) m.pos = pos;
-      p.dragged = null;
-      p.showMarkers();
-    }
-    this.rest();
-  }
-
-  removeMarker(id) {
-    const index = this.panels.findIndex((p) => p.spec.markers.some((m) => m.id === id));
-    if (index < 0) return;
-    this.select(null);
-    const kind = this.panels[index].spec.markers.find((m) => m.id === id).kind;
-    this.event('place', { op: 'delete', id, kind, panel: index, mesh: this.scene.panels[index].mesh });
-  }
-
   // ---- services for gestures and overlay -------------------------------------------------------------------------
 
   panelAt(x, y, only = null) {
@@ -435,3 +390,5 @@ export class View {
     this.host.__view = null;
   }
 }
+
+Object.assign(View.prototype, events);

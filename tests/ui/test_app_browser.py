@@ -1,0 +1,172 @@
+"""The app in a browser that reaches this machine only: state over pages and reloads, tabs, uploads, themes, links."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+import pytest
+
+PAGES = ("Mesh", "Harmonic Modes", "Hodge Decomposition", "Spectral Energy")
+WHOLE = "mesh=annulus&n=400&k=1&bc=relative&modes=12&seed=5&unit=mm&scale=2.0"
+OCTAHEDRON = (
+    b"OFF\n6 8 0\n1 0 0\n-1 0 0\n0 1 0\n0 -1 0\n0 0 1\n0 0 -1\n"
+    b"3 0 2 4\n3 2 1 4\n3 1 3 4\n3 3 0 4\n3 2 0 5\n3 1 2 5\n3 3 1 5\n3 0 3 5\n"
+)
+
+
+def still(page) -> None:
+    """Wait until the script has run and the provenance line is there."""
+    page.wait_for_timeout(150)
+    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for(timeout=60_000)
+    page.get_by_text("content ").last.wait_for(timeout=30_000)
+
+
+def go(page, title: str) -> None:
+    """To a page by the navigation in the sidebar."""
+    page.get_by_test_id("stSidebarNavLink").filter(has_text=title).click()
+    page.wait_for_timeout(200)
+    still(page)
+
+
+def state(page) -> dict[str, list[str]]:
+    """The state as the URL carries it; it is written on every run."""
+    page.wait_for_timeout(150)
+    return parse_qs(urlsplit(page.url).query)
+
+
+def colours_in(png: bytes) -> int:
+    """Number of clearly different colours (4 bits a channel) that each cover more than one pixel in a thousand."""
+    from PIL import Image
+
+    pixels = np.asarray(Image.open(io.BytesIO(png)).convert("RGB")) >> 4
+    flat = pixels.reshape(-1, 3).astype(int) @ [256, 16, 1]  # (n_pixels,)
+    return int((np.bincount(flat) > len(flat) / 1000).sum())
+
+
+def test_first_page_draws_the_torus(app):
+    app.open()
+    app.page.get_by_text("Betti numbers over Q: b0 = 1, b1 = 2, b2 = 1").wait_for(timeout=30_000)
+    picture = app.page.screenshot(clip=app.stage())
+    if folder := os.environ.get("HSD_SCREENSHOTS"):
+        app.page.screenshot(path=str(Path(folder) / "mesh.png"))
+    assert colours_in(picture) >= 8
+
+
+def test_the_gate_sees_an_outside_request(app):
+    app.page.goto(app.address)
+    app.page.evaluate("fetch('https://example.com/x').catch(() => 0)")
+    app.page.wait_for_timeout(200)
+    assert app.outside == ["https://example.com/x"]
+    app.outside.clear()
+
+
+def test_state_is_equal_after_a_tour_of_all_pages_and_a_reload(app):
+    page = app.page
+    page.goto(f"{app.address}/?{WHOLE}")
+    still(page)
+    before = state(page)
+    assert before == parse_qs(WHOLE.replace("k=1&", ""))  # k = 1 is the default and is left out
+    for title in (*PAGES[1:], PAGES[0]):
+        go(page, title)
+        assert {key: state(page).get(key) for key in before} == before, title
+    page.reload()
+    still(page)
+    assert {key: state(page).get(key) for key in before} == before
+    page.get_by_text("Betti numbers over Q: b0 = 1, b1 = 1, b2 = 0").wait_for(timeout=10_000)
+
+
+def test_widgets_show_the_state_after_a_tour(app):
+    page = app.page
+    page.goto(f"{app.address}/?mesh=sphere&n=300&modes=20")
+    still(page)
+    page.get_by_text("Show edges").click()
+    still(page)
+    assert state(page)["wire0"] == ["1"]
+    go(page, "Spectral Energy")
+    go(page, "Mesh")
+    assert state(page)["wire0"] == ["1"]
+    assert page.locator("label", has_text="Show edges").locator("input").is_checked()
+
+
+def test_back_key_of_the_browser_goes_back_a_step(app):
+    page = app.page
+    page.goto(f"{app.address}/?mesh=sphere&n=300")
+    still(page)
+    page.wait_for_timeout(1200)
+    page.locator("button[data-name=cube]").click()
+    page.get_by_text("cube: ").wait_for(timeout=20_000)
+    still(page)
+    assert state(page)["mesh"] == ["cube"]
+    page.wait_for_timeout(1200)
+    page.go_back()
+    page.get_by_text("sphere: ").wait_for(timeout=20_000)
+    assert state(page)["mesh"] == ["sphere"]
+
+
+def test_a_second_tab_with_another_mesh_changes_neither(app):
+    first = app.page
+    first.goto(f"{app.address}/?mesh=sphere&n=300&k=0")
+    still(first)
+    second = first.context.new_page()
+    second.goto(f"{app.address}/?mesh=double_torus&n=600&k=2")
+    still(second)
+    for page, mesh in ((first, "sphere"), (second, "double_torus"), (first, "sphere")):
+        go(page, "Harmonic Modes")
+        go(page, "Mesh")
+        assert state(page)["mesh"] == [mesh]
+        assert page.get_by_text(f"{mesh}: ").count() >= 1
+    assert state(first)["k"] == ["0"] and state(second)["k"] == ["2"]
+    second.close()
+
+
+def test_upload_in_the_browser_stays_after_a_bad_one_and_after_a_reload(app):
+    page = app.page
+    page.goto(f"{app.address}/?mesh=sphere&n=300")
+    still(page)
+
+    def upload(name: str, data: bytes) -> None:
+        page.locator("input[type=file]").set_input_files(
+            {"name": name, "mimeType": "application/octet-stream", "buffer": data}
+        )
+
+    upload("octa.off", OCTAHEDRON)
+    page.get_by_text("octa: 6 vertices, 8 triangles").wait_for(timeout=20_000)
+    upload("page.obj", b"<html>not a mesh</html>")
+    page.get_by_text("it looks like an HTML page").wait_for(timeout=20_000)
+    assert page.get_by_text("octa: 6 vertices, 8 triangles").count() == 1
+    assert page.locator("[data-testid=stException]").count() == 0
+    page.reload()
+    still(page)
+    assert page.get_by_text("octa: 6 vertices, 8 triangles").count() == 1
+
+
+def test_link_to_a_page_of_a_fresh_session_has_its_navigation(app):
+    app.page.goto(f"{app.address}/harmonic_modes?mesh=sphere&n=300")
+    still(app.page)
+    links = app.page.get_by_test_id("stSidebarNavLink")
+    assert [links.nth(i).inner_text().split("\n")[-1].strip() for i in range(links.count())] == list(PAGES)
+
+
+@pytest.mark.parametrize("theme, dark", [("dark", True), ("light", False), ("projector", False)])
+def test_theme_of_the_link(app, theme, dark):
+    app.page.goto(f"{app.address}/?mesh=sphere&n=100&theme={theme}")
+    still(app.page)
+    app.page.wait_for_timeout(1500)
+    still(app.page)
+    colour = app.page.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor")
+    numbers = [int(x) for x in colour.removeprefix("rgb(").removesuffix(")").split(",")]
+    assert (sum(numbers) < 200) == dark
+
+
+def test_presenter_mode_has_no_sidebar_and_bigger_type(app):
+    sizes = []
+    for present in ("0", "1"):
+        app.page.goto(f"{app.address}/?mesh=sphere&n=100&present={present}")
+        still(app.page)
+        sizes.append(app.page.evaluate("parseFloat(getComputedStyle(document.documentElement).fontSize)"))
+        assert app.page.get_by_test_id("stSidebar").is_visible() == (present == "0")
+    assert sizes[1] >= 1.2 * sizes[0]
