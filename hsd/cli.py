@@ -1,4 +1,4 @@
-"""Command line: ``python -m hsd report | modes | decompose | gallery | cache``.
+"""Command line: ``python -m hsd report | modes | decompose | figure | gallery | cache``.
 
 Results go to the standard output, errors and progress to the error stream.  Exit codes: 0 done, 1 an error in the data
 (one sentence, with its kind), 2 a usage error, 130 interrupted, 141 the reader of the output went away.
@@ -13,6 +13,8 @@ import sys
 from pathlib import Path
 
 from hsd import __version__
+from hsd.cli_figure import add_options as add_figure_options
+from hsd.cli_figure import check as check_figure
 from hsd.cli_progress import Progress
 from hsd.cli_text import report_text, table
 from hsd.errors import HsdError, InputError
@@ -54,6 +56,13 @@ def build_parser() -> argparse.ArgumentParser:
     split.add_argument("--out", type=Path, help=OUT_HELP)
     _add_progress(split)
     split.set_defaults(run=run_decompose)
+
+    figure = commands.add_parser("figure", help="a mode, or a field and its truncation, as a PNG without a browser")
+    _add_file(figure)
+    _add_space(figure)
+    add_figure_options(figure)
+    _add_progress(figure)
+    figure.set_defaults(run=run_figure)
 
     shapes = commands.add_parser("gallery", help="write a mesh of the procedural gallery")
     shapes.add_argument("name", metavar="NAME", help="sphere, torus, … (an unknown name lists all)")
@@ -167,6 +176,16 @@ def run_decompose(args: argparse.Namespace) -> None:
     if args.out:
         save_decomposition(args.out, mesh, omega, parts)
         _write(f"parts written to {args.out}\n")
+
+
+def run_figure(args: argparse.Namespace) -> None:
+    check_figure(args)
+    mesh = load(args)
+    from hsd.cli_figure import draw
+
+    with _progress(args) as progress:
+        sentence = draw(args, mesh, progress)
+    _write(sentence + "\n")
 
 
 def run_gallery(args: argparse.Namespace) -> None:

@@ -106,8 +106,8 @@ def parts(basis, field, energy, cut) -> None:
     config = {name: percent for name in ("share", "in the basis", "kept")}
     st.dataframe(table, hide_index=True, column_config=config, key="spectrum/parts")
     st.caption(
-        "Share: of ‖ω‖², from the Hodge decomposition. In the basis, kept: how much of the part's energy all modes, and "
-        "those kept, reach. What no mode reaches is the floor of the error curve."
+        "Share: of ‖ω‖², from the Hodge decomposition. In the basis, kept: how much of the part's energy all modes, "
+        "and those kept, reach. What no mode reaches is the floor of the error curve."
     )
 
 

@@ -115,7 +115,8 @@ def summary(basis: HodgeBasis, table: dict[str, list]) -> str:
     betti = basis.solver.betti[basis.k]
     worst = max(table["residual"], default=0.0)
     harmonic = f"{counts['harmonic']} harmonic (b{'₀₁₂₃'[basis.k]} = {betti})"
-    return f"{basis.n_modes} modes: {harmonic}, {counts['exact']} exact, {counts['coexact']} coexact. Largest residual {worst:.1e}."
+    rest = f"{counts['exact']} exact, {counts['coexact']} coexact"
+    return f"{basis.n_modes} modes: {harmonic}, {rest}. Largest residual {worst:.1e}."
 
 
 def formats_for(mesh: Mesh, k: int) -> list[str]:
