@@ -7,6 +7,7 @@ from hsd.errors import HsdError
 from hsd.ui import cached
 from hsd.ui import modes_view as view
 from hsd.ui.bound import bound_selectbox, bound_toggle
+from hsd.ui.eigenwork import ready_basis
 from hsd.ui.page import page, space_sentence
 from hsd.ui.space import figure_ink, refused, space_controls, unit_of_eigenvalues
 from hsd.ui.state import get_state, update
@@ -185,7 +186,9 @@ def main(p) -> None:
     controls(p.mesh)
     state = get_state()
     try:
-        basis = cached.basis_of(p.mesh, state.k, state.bc, state.star, state.n_modes)
+        basis = ready_basis(p.mesh, state.k, state.bc, state.star, state.n_modes)
+        if basis is None:
+            return
         table, blocks = view.table_of(basis)
     except HsdError as error:
         if not refused(error, p.mesh):

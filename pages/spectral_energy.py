@@ -6,6 +6,7 @@ from hsd.errors import HsdError
 from hsd.ui import cached
 from hsd.ui import spectrum_view as view
 from hsd.ui.bound import bound_number, bound_segments, bound_selectbox, bound_toggle
+from hsd.ui.eigenwork import ready_basis
 from hsd.ui.export import table_csv
 from hsd.ui.page import page, provenance_record, space_sentence
 from hsd.ui.space import figure_ink, refused, space_controls, unit_of_eigenvalues
@@ -115,7 +116,9 @@ def main(p) -> None:
     controls(p.mesh)
     state = get_state()
     try:
-        basis = cached.basis_of(p.mesh, state.k, state.bc, state.star, state.n_modes)
+        basis = ready_basis(p.mesh, state.k, state.bc, state.star, state.n_modes)
+        if basis is None:
+            return
         field = view.field_of(state, p.mesh)
         energy = view.energy_of(basis, field)
     except HsdError as error:

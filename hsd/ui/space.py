@@ -60,7 +60,7 @@ def bound_select_modes(steps: list[int]) -> int:
 
 def refused(error: HsdError, mesh: Mesh) -> bool:
     """Say why a star was refused and offer one that works; False where the error is another one."""
-    better = {"star_not_positive": "galerkin", "no_metric": "unit"}.get(error.kind)
+    better = {"star_not_positive": "galerkin", "no_metric": "unit", "zero_measure": "unit"}.get(error.kind)
     if better is None or get_state().star == better:
         return False
     st.error(error.message)

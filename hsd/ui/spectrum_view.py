@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
 
 from hsd.dec.preset_fields import PRESETS, preset_field, preset_names
-from hsd.dec.read_field import cochain_of, read_field
-from hsd.errors import InputError
-from hsd.hodge.compose import Composer, Composition
+from hsd.dec.read_field import read_field
 from hsd.hodge.decomposition import PARTS
 from hsd.hodge.spectral_energy import SpectralEnergy, WeylLaw, spectral_energy, weyl_law
 from hsd.hodge.spectrum import HodgeBasis
@@ -41,8 +38,7 @@ def sources(state: AppState, mesh: Mesh) -> dict[str, str]:
     out = {name: PRESETS[name] for name in preset_names(mesh, min(state.k, mesh.dim))}
     if "coordinate" in out and state.k != 1:
         out["coordinate"] = "a coordinate" if state.k == 0 else "along a coordinate"
-    if state.field:
-        out["composed"] = "the composed or uploaded field"
+    out["composed"] = "the field of Hodge Decomposition"
     for name in (*mesh.point_fields, *mesh.cell_fields):
         out[FILE + name] = f"{name} (from the mesh file)"
     return out
@@ -58,7 +54,7 @@ def field_of(state: AppState, mesh: Mesh) -> Field:
     source = state.spectrum.source
     key = (mesh.content_hash, state.k, state.star, state.bc, source, state.spectrum.axis, state.seed)
     if source == "composed":
-        key += (state.field,)
+        key += (state.field, state.decomposition)
     omega, sentence, code = _field(key, state, mesh)
     return Field(omega, sentence, code, key)
 
@@ -84,46 +80,20 @@ def _field(key: tuple, _state: AppState, _mesh: Mesh) -> tuple[np.ndarray, str, 
 
 
 def composed(state: AppState, mesh: Mesh) -> tuple[np.ndarray, str, str]:
-    """The field that the state names: a composition or an uploaded array, on this mesh."""
-    item = store.get(state.field)
-    if item.name.endswith(".json"):
-        composition = Composition.from_record(store.get_json(state.field))
-        if composition.k != state.k:
-            raise InputError(
-                f"The composed field is a {composition.k}-form; choose degree {composition.k} or another field.",
-                "degree",
-            )
-        solver = cached.solver_of(mesh, state.star, state.bc)
-        composer = Composer(solver)
-        with cached.HEAVY:
-            omega = composer.form(composer.located(composition))
+    """The field of the page Hodge Decomposition: composed there, or uploaded."""
+    from hsd.ui import compose_state
+
+    field = compose_state.field_of(state, mesh)
+    if field.composition is None:
+        name = store.get(state.field).name
+        code = f"from hsd.dec.read_field import read_field\nomega, how = read_field(mesh, {name!r}, {state.k})"
+    else:
         code = (
             "from hsd.hodge.compose import Composer, Composition\n"
-            'composition = Composition.from_record(json.load(open("composition.json")))\n'
-            "composer = Composer(basis.solver)\n"
-            "omega = composer.form(composer.located(composition))"
+            'composition = Composition.from_record(json.load(open("composition.json")))  # from Hodge Decomposition\n'
+            "omega = Composer(basis.solver).form(composition)"
         )
-        n = len(composition.points)
-        return omega, f"Field: composed of {n} point{'s' if n != 1 else ''} and circulations.", code
-    if item.name.endswith(".npz"):
-        arrays = store.get_arrays(state.field)
-        name = "omega" if "omega" in arrays else next(iter(arrays), "")
-        if not name:
-            raise InputError(f"{item.name} holds no array; upload another file.", "empty")
-        values = arrays[name]
-    elif item.name.endswith(".npy"):
-        try:
-            values = np.load(io.BytesIO(item.data), allow_pickle=False)
-        except (ValueError, OSError, EOFError):
-            raise InputError(f"{item.name} is not a NumPy array file.", "not_this_format") from None
-    else:
-        raise InputError(f"{item.name} is no field that this page reads; it takes .npy and .npz.", "unknown_format")
-    omega, how = cochain_of(mesh, values, state.k, item.name)
-    return (
-        omega,
-        how,
-        f"from hsd.dec.read_field import read_field\nomega, how = read_field(mesh, {item.name!r}, {state.k})",
-    )
+    return np.array(field.omega), field.sentence, code
 
 
 # ---- results -------------------------------------------------------------------------------------------------------
