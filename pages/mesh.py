@@ -67,4 +67,4 @@ with page("Mesh") as p:
         panel = marked_panel(p.mesh, cached.surface_of(p.mesh), shown, wireframe=choice.edges)
         height = 700 if p.state.present else 430
         show(Scene((panel,), theme=p.state.theme, caption=mesh_tabs.caption(p.mesh, shown)), "mesh/main", height)
-    mesh_tabs.show_tabs(p, mesh_code(get_state(), p.mesh))
+        mesh_tabs.show_tabs(p, mesh_code(get_state(), p.mesh))

@@ -96,12 +96,8 @@ def facts_table(report: dict, unit: str) -> None:
     """All facts, with units where they have one."""
     units = {"area": unit and f" {unit}²", "volume": unit and f" {unit}³"}
     rows = [(label, value + units.get(label, "") if value != "–" else value) for label, value in all_rows(report)]
-    st.dataframe(
-        {"Fact": [label for label, _ in rows], "Value": [value for _, value in rows]},
-        hide_index=True,
-        height=300,
-        width="stretch",
-    )
+    with st.container(height=300, border=False):
+        st.table({"Fact": [label for label, _ in rows], "Value": [value for _, value in rows]}, border="horizontal")
 
 
 def show_tabs(p: PageContext, code: str) -> None:

@@ -80,20 +80,22 @@ def marks_of(mesh: Mesh, notices: Sequence[Notice]) -> tuple[Marks, ...]:
 def marked_panel(
     mesh: Mesh, surface: Surface, marks: Sequence[Marks], wireframe: bool = False, title: str = ""
 ) -> Panel:
-    """A panel with the marks; faces as a category colour, one colour a kind."""
+    """A panel with the marks; faces as a category colour, one colour a kind; vertices at marked edges are not drawn."""
     p, e = surface.mesh_points, mesh.complex.simplices(1) if mesh.dim else np.zeros((0, 2), np.int64)
     tubes: list[Tube] = []
     markers: list[Marker] = []
     segments, dots = [], []
+    covered = np.unique(e[np.concatenate([mark.edges for mark in marks])]) if marks else np.zeros(0, np.int64)
     for mark in marks:
-        if len(mark.vertices) > MAX_TUBES:
-            dots.append(Dots(p[mark.vertices], mark.colour, 11.0, mark.kind))
+        vertices = np.setdiff1d(mark.vertices, covered)  # ends of marked edges are seen already
+        if len(vertices) > MAX_TUBES:
+            dots.append(Dots(p[vertices], mark.colour, 11.0, mark.kind))
         else:
             markers += [
                 Marker(
                     f"{mark.kind}/{v}", position=tuple(p[v].tolist()), kind=mark.kind, colour=mark.colour, drag=False
                 )
-                for v in mark.vertices.tolist()
+                for v in vertices.tolist()
             ]
         lines = p[e[mark.edges]]
         if len(lines) > MAX_TUBES:
