@@ -171,3 +171,20 @@ def test_presenter_mode_has_no_sidebar_and_bigger_type(app):
         sizes.append(app.page.evaluate("parseFloat(getComputedStyle(document.documentElement).fontSize)"))
         assert app.page.get_by_test_id("stSidebar").is_visible() == (present == "0")
     assert sizes[1] >= 1.2 * sizes[0]
+
+
+def test_long_work_is_asked_for_runs_beside_the_page_survives_a_reload_and_is_cancelled(app):
+    page = app.page
+    page.goto(f"{app.address}/?mesh=ball&n=6000&k=1&modes=64")
+    still(page)
+    page.get_by_role("tab", name="Time and memory").click()
+    page.get_by_role("button", name="Compute").click()
+    page.get_by_text("Computing since").wait_for(timeout=15_000)
+    page.reload()
+    still(page)
+    page.get_by_role("tab", name="Time and memory").click()
+    page.get_by_text("Computing since").wait_for(timeout=15_000)
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_text("The computation was cancelled.").wait_for(timeout=15_000)
+    assert page.get_by_role("button", name="Compute").is_visible()
+    assert page.locator("[data-testid=stException]").count() == 0
