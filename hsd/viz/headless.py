@@ -132,7 +132,7 @@ def draw_panel(panel: Panel, controls, limits, arrow_length: float, camera: dict
                 plotter.add_mesh(points, color=d.colour, point_size=d.size * line, render_points_as_spheres=True)
         for m in panel.markers:
             where = np.asarray(m.bary) @ surface.corner_points(int(m.face)) if m.position is None else m.position
-            ball = pv.Sphere(0.026 * ink.thick, _unit(surface, np.asarray(where, float)[None])[0])
+            ball = pv.Sphere(radius=0.026 * ink.thick, center=_unit(surface, np.asarray(where, float)[None])[0])
             plotter.add_mesh(ball, color=m.colour, smooth_shading=True)
         plotter.camera.position, plotter.camera.focal_point = camera["position"], camera["focal"]
         plotter.camera.up, plotter.camera.view_angle = camera["up"], ANGLE

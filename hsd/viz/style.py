@@ -87,6 +87,8 @@ def log_ticks(low: float, high: float) -> dict:
     digits = (1, 2, 5) if decades < 2.5 else (1,)
     values = np.array([d * 10.0**p for p in powers for d in digits])
     values = values[(values > low * 0.7) & (values < high * 1.4)]
+    if len(values) < 2:
+        values = np.linspace(low, high, 3)
     if decades >= 6:
         values = values[:: int(np.ceil(decades / 6))]
     texts = [f"{v:g}" if 1e-3 <= v < 1e4 else _power(v) for v in values]
