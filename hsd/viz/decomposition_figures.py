@@ -29,14 +29,17 @@ def energy_bar(energies: Mapping[str, float], ink: Ink) -> go.Figure:
             textangle=0,
             marker={
                 "color": look.colour,
-                "pattern": {"shape": look.pattern, "fgcolor": "rgba(255,255,255,.45)", "size": 9, "solidity": 0.15},
+                "pattern": {
+                    "shape": look.pattern, "fillmode": "overlay", "fgcolor": "rgba(255,255,255,.4)", "size": 9,
+                    "solidity": 0.15,
+                },
             },
             textfont={"color": "#ffffff", "size": ink.size + 2},
             hovertemplate=f"{look.name}: %{{x:.6g}} of ‖ω‖²<extra></extra>",
         )
     styled(figure, ink, 120)
-    figure.update_layout(barmode="stack", bargap=0.1)
-    figure.update_xaxes(range=[0, 1.0], tickformat=".0%", fixedrange=True)
+    figure.update_layout(barmode="stack", bargap=0.1, legend_traceorder="normal")
+    figure.update_xaxes(range=[0, 1.004], tickformat=".0%", fixedrange=True)
     figure.update_yaxes(showticklabels=False, fixedrange=True, showline=False, ticks="")
     return figure
 
