@@ -10,9 +10,9 @@ from hsd.ui.bound import bound_number, bound_selectbox, bound_slider, bound_togg
 from hsd.ui.gallery_strip import gallery_strip
 from hsd.ui.page import mesh_code, page
 from hsd.ui.state import MeshState, get_state, update
-from hsd.ui.upload import forget_error, upload_box
+from hsd.ui.upload import forget_error, upload_box, upload_error
 from hsd.ui.viewer import show
-from hsd.viz.defects import marked_panel, marks_of
+from hsd.viz.defects import marked_panel, marks_of, short
 from hsd.viz.scene import Scene
 
 LARGEST = 20_000  # vertices that the slider offers; a link may ask for more
@@ -47,6 +47,7 @@ with page("Mesh") as p:
                 bound_toggle("Fill every triangle of edges (clique complex)", "mesh.fill_triangles")
             if any(notice.kind == "alpha_complex" for notice in source.notices):
                 bound_number("Radius of the alpha complex (0: automatic)", "mesh.radius", 0.0)
+    upload_error()
     if not p.state.present:
         gallery_strip("" if choice.upload else choice.name, choose)
 
@@ -58,13 +59,13 @@ with page("Mesh") as p:
         mesh_tabs.betti(report)
         if marks:
             kinds = ["", *(mark.kind for mark in marks), "none"]
-            bound_selectbox("Mark in the picture", "mesh.defect", kinds, lambda kind: kind.replace("_", " ") or "all")
+            bound_selectbox("Mark in the picture", "mesh.defect", kinds, lambda kind: short(kind) or "all")
         mesh_tabs.findings(p.mesh, notices)
         mesh_tabs.facts_table(report, choice.unit)
     with picture:
         choice = get_state().mesh
         shown = [mark for mark in marks if choice.defect in ("", mark.kind)]
         panel = marked_panel(p.mesh, cached.surface_of(p.mesh), shown, wireframe=choice.edges)
-        height = 700 if p.state.present else 430
+        height = 560 if p.state.present else 430
         show(Scene((panel,), theme=p.state.theme, caption=mesh_tabs.caption(p.mesh, shown)), "mesh/main", height)
         mesh_tabs.show_tabs(p, mesh_code(get_state(), p.mesh))

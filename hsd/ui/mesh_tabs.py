@@ -21,7 +21,7 @@ from hsd.ui.eigenwork import panel
 from hsd.ui.estimate import basis_estimate
 from hsd.ui.page import PageContext, provenance_record
 from hsd.ui.state import get_state, update
-from hsd.viz.defects import Marks
+from hsd.viz.defects import Marks, short
 
 HARMLESS = {
     "welded", "alpha_complex", "clique_complex", "relabelled_vertices", "several_components", "unreferenced_vertices",
@@ -50,9 +50,9 @@ def caption(mesh: Mesh, marks: list[Marks]) -> str:
     if mesh.points is None:
         text += " It has no positions of its own; the drawing is a layout and its lengths are not those of the mesh."
     for mark in marks:
-        parts = [f"{len(ids)} {what}" for ids, what in ((mark.vertices, "vertices"), (mark.faces, "faces")) if len(ids)]
-        parts += [f"{len(mark.edges)} edges"] if len(mark.edges) else []
-        text += f" Marked {mark.kind}: {', '.join(parts)}."
+        found = ((mark.vertices, "vertex", "vertices"), (mark.faces, "face", "faces"), (mark.edges, "edge", "edges"))
+        parts = [f"{len(ids)} {many if len(ids) != 1 else one}" for ids, one, many in found if len(ids)]
+        text += f" Marked as “{short(mark.kind)}”: {', '.join(parts)}."
     return text
 
 

@@ -21,7 +21,7 @@ def limit_mb() -> int:
 
 
 def upload_box() -> None:
-    """The file field; a good file becomes the mesh in force (the script runs again), a bad one leaves a sentence."""
+    """The file field; a good file becomes the mesh in force, a bad one leaves a sentence; both run the script again."""
     limit = limit_mb()
     file = st.file_uploader(
         f"Your own mesh, point cloud or graph, up to {limit} MB",
@@ -32,8 +32,11 @@ def upload_box() -> None:
     if file is not None and st.session_state.get(_SEEN) != file.file_id:
         st.session_state[_SEEN] = file.file_id
         st.session_state[_ERROR] = take(file.name, file.getvalue())
-        if st.session_state[_ERROR] is None:
-            st.rerun()
+        st.rerun()
+
+
+def upload_error() -> None:
+    """The sentence on the last upload, if it was bad."""
     if st.session_state.get(_ERROR):
         st.error(st.session_state[_ERROR])
         st.caption("The previous mesh stays on screen.")

@@ -32,6 +32,24 @@ COLOURS = ("#D55E00", "#CC79A7", "#E69F00", "#0072B2", "#009E73", "#56B4E9", "#F
 MAX_TUBES = 60
 """More marked edges or vertices than this are drawn as lines or flat dots."""
 NO_FACE = "#c9cdd3"
+SHORT = {
+    "nonmanifold_vertex": "non-manifold vertex",
+    "nonmanifold_edge": "non-manifold edge",
+    "nonmanifold_facet": "non-manifold face",
+    "negative_cotan_weight": "negative cotan",
+    "zero_cotan_weight": "zero cotan",
+    "inconsistent_orientation": "wound otherwise",
+    "zero_volume_tet": "flat tetrahedron",
+    "zero_area_face": "no area",
+    "poor_quality": "thin cell",
+    "mixed_dimension": "other dimension",
+}
+"""Names for legends; other kinds are their own words."""
+
+
+def short(kind: str) -> str:
+    """A kind of notice as a legend says it."""
+    return SHORT.get(kind, kind.replace("_", " "))
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +107,7 @@ def marked_panel(
     for mark in marks:
         vertices = np.setdiff1d(mark.vertices, covered)  # ends of marked edges are seen already
         if len(vertices) > MAX_TUBES:
-            dots.append(Dots(p[vertices], mark.colour, 11.0, mark.kind))
+            dots.append(Dots(p[vertices], mark.colour, 11.0, short(mark.kind)))
         else:
             markers += [
                 Marker(
@@ -99,11 +117,11 @@ def marked_panel(
             ]
         lines = p[e[mark.edges]]
         if len(lines) > MAX_TUBES:
-            segments.append(Segments(lines, mark.colour, 3.0, mark.kind))
+            segments.append(Segments(lines, mark.colour, 3.0, short(mark.kind)))
         else:
-            tubes += [Tube(line, False, mark.colour, mark.kind) for line in lines]
+            tubes += [Tube(line, False, mark.colour, short(mark.kind)) for line in lines]
     colour = None
-    with_faces = {mark.kind: mark.faces for mark in marks if len(mark.faces)}
+    with_faces = {short(mark.kind): mark.faces for mark in marks if len(mark.faces)}
     if with_faces:
         values, names = highlight(mesh.complex.n(2), with_faces)
         colours = (NO_FACE, *(mark.colour for mark in marks if len(mark.faces)))

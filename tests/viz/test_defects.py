@@ -35,7 +35,7 @@ def test_face_without_area_is_coloured_and_outlined():
     (mark,) = marks_of(FLAT, validate(FLAT, ("zero_area_face",)))
     assert mark.faces.tolist() == [0] and len(mark.edges) == 3
     panel = marked_panel(FLAT, surface_of(FLAT), (mark,))
-    assert panel.colour.source.tolist() == [1.0, 0.0] and panel.colour.categories == ("none", "zero_area_face")
+    assert panel.colour.source.tolist() == [1.0, 0.0] and panel.colour.categories == ("none", "no area")
 
 
 def test_flat_tets_are_marked_by_their_faces():
