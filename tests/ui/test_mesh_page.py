@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -193,3 +195,14 @@ def test_large_work_is_estimated_and_asked_first():
     text = " ".join(m.value for m in app.markdown)
     assert "take about" in text and "of memory" in text
     assert any(b.label == "Compute" for b in app.button)
+
+
+def test_opening_the_app_loads_no_torch_no_vtk_and_no_panel():
+    code = (
+        "import sys\nfrom streamlit.testing.v1 import AppTest\n"
+        "app = AppTest.from_file('app.py', default_timeout=60).run()\n"
+        "assert not app.exception\n"
+        "print([n for n in ('torch', 'vtk', 'vtkmodules', 'pyvista', 'panel', 'stpyvista') if n in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip().splitlines()[-1:] == ["[]"], done.stderr[-2000:]
