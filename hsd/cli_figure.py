@@ -79,6 +79,8 @@ def scene_of(args: argparse.Namespace, mesh, progress):
         scene = modes.mode_scene(picture, surface, 0, caption=said, wireframe=args.edges, **options)
         return _drawable(scene, picture)
     basis = lowest_modes(mesh, args.degree, args.n, bc=args.bc, star=args.star, progress=progress)
+    if basis.n_modes == 0:
+        raise InputError(f"{args.bc} conditions leave no {args.degree}-form on {mesh.name}.", "n_modes")
     if args.field is not None:
         from hsd.hodge.spectral_energy import spectral_energy
         from hsd.viz.energy_scene import energy_picture, energy_scene

@@ -9,7 +9,7 @@ from hsd.ui import modes_view as view
 from hsd.ui.bound import bound_selectbox, bound_toggle
 from hsd.ui.eigenwork import ready_basis
 from hsd.ui.page import page, space_sentence
-from hsd.ui.space import figure_ink, refused, space_controls, unit_of_eigenvalues
+from hsd.ui.space import figure_ink, nothing_left, refused, space_controls, unit_of_eigenvalues
 from hsd.ui.state import get_state, update
 from hsd.ui.viewer import show
 from hsd.viz import modes
@@ -187,7 +187,7 @@ def main(p) -> None:
     state = get_state()
     try:
         basis = ready_basis(p.mesh, state.k, state.bc, state.star, state.n_modes)
-        if basis is None:
+        if basis is None or nothing_left(basis):
             return
         table, blocks = view.table_of(basis)
     except HsdError as error:

@@ -9,7 +9,7 @@ from hsd.ui.bound import bound_number, bound_segments, bound_selectbox, bound_to
 from hsd.ui.eigenwork import ready_basis
 from hsd.ui.export import table_csv
 from hsd.ui.page import page, provenance_record, space_sentence
-from hsd.ui.space import figure_ink, refused, space_controls, unit_of_eigenvalues
+from hsd.ui.space import figure_ink, nothing_left, refused, space_controls, unit_of_eigenvalues
 from hsd.ui.state import get_state, update
 from hsd.ui.viewer import show
 from hsd.viz.energy_scene import energy_scene
@@ -117,7 +117,7 @@ def main(p) -> None:
     state = get_state()
     try:
         basis = ready_basis(p.mesh, state.k, state.bc, state.star, state.n_modes)
-        if basis is None:
+        if basis is None or nothing_left(basis):
             return
         field = view.field_of(state, p.mesh)
         energy = view.energy_of(basis, field)
@@ -127,6 +127,7 @@ def main(p) -> None:
         return
     if not energy.total > 0:
         st.info("This field is zero here, so it has no spectrum; choose another one.")
+        st.caption(space_sentence(state, p.mesh))
         return
     cut = view.cut_of(state, len(energy.columns))
     picture(p, state, basis, field, energy, cut)

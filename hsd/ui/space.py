@@ -5,8 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from hsd.errors import HsdError
+from hsd.hodge.spectrum import HodgeBasis
 from hsd.mesh.mesh import Mesh
-from hsd.ui.bound import bound_radio, bound_selectbox, bound_slider
+from hsd.ui.bound import bound_radio, bound_selectbox
+from hsd.ui.page import space_sentence
 from hsd.ui.state import AppState, get_state, update
 from hsd.viz.style import Ink, ink_of
 
@@ -68,6 +70,18 @@ def refused(error: HsdError, mesh: Mesh) -> bool:
     return True
 
 
+def nothing_left(basis: HodgeBasis) -> bool:
+    """True, with a sentence, where the boundary condition leaves no form at all."""
+    if basis.n_modes:
+        return False
+    st.info(
+        f"Every {basis.k}-simplex of this mesh lies on its boundary, so relative conditions leave no {basis.k}-form; "
+        "choose absolute conditions or another degree."
+    )
+    st.caption(space_sentence(get_state(), basis.mesh))
+    return True
+
+
 def figure_ink(state: AppState) -> Ink:
     """The look of plots for the theme in force."""
     return ink_of(state.theme, st.context.theme.type == "dark")
@@ -88,10 +102,10 @@ def command_source(state: AppState, mesh: Mesh) -> str:
 
 
 __all__ = [
-    "bound_slider",
     "command_source",
     "degree_words",
     "figure_ink",
+    "nothing_left",
     "refused",
     "space_controls",
     "stars_for",
