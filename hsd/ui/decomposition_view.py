@@ -149,10 +149,10 @@ def zero_sums(found: dict[str, Singularities]) -> dict[str, list]:
         "field": names,
         "zeros": [sum(word != "field vanishes" for word in z.word) for z in rows],
         "Σ index": [z.total for z in rows],
-        "boundary term": [z.boundary for z in rows],
-        "Σ index + boundary": [z.total + z.boundary for z in rows],
+        "boundary": [z.boundary for z in rows],
+        "sum": [z.total + z.boundary for z in rows],
         "χ": [z.chi for z in rows],
-        "equal": ["yes" if z.holds else "no" for z in rows],
+        "sum = χ": ["yes" if z.holds else "no" for z in rows],
     }
 
 
@@ -173,6 +173,12 @@ def zero_rows(found: dict[str, Singularities]) -> dict[str, list]:
 def period_rows(parts: Decomposition) -> dict[str, list]:
     """Circulation of γ around each generator: the same for every loop of a class."""
     return {"generator": list(range(1, len(parts.periods) + 1)), "∮ γ": parts.periods.tolist()}
+
+
+def period_words(parts: Decomposition) -> str:
+    """The same as text; what is below 1e-12 of the largest (or of 1) is rounding and stands as 0."""
+    periods = np.where(np.abs(parts.periods) < 1e-12 * max(1.0, np.abs(parts.periods).max()), 0.0, parts.periods)
+    return f"∮ γ = ({', '.join(f'{x:.10g}' for x in periods)})"
 
 
 def loop_rows(solver: HodgeSolver, parts: Decomposition) -> dict[str, list]:

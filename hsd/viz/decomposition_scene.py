@@ -29,6 +29,7 @@ from hsd.viz.scene import (
     Mix,
     Panel,
     Scene,
+    Segments,
     Surface,
     Tool,
 )
@@ -232,8 +233,13 @@ def checks_scene(
     top = max((float(v.max(initial=0.0)) for v in values), default=0.0)
     layers: list = []
     if checks.flipped >= 0:
-        corners = mesh.complex.simplices(k)[checks.flipped]
-        layers.append(Dots(surface.mesh_points[corners], "#00A0FF", 11.0, "simplex with the wrong sign"))
+        corners = surface.mesh_points[mesh.complex.simplices(k)[checks.flipped]]
+        word = "simplex with the wrong sign"
+        if k == 0:
+            layers.append(Dots(corners, "#00A0FF", 11.0, word))
+        else:
+            sides = np.array([[a, b] for i, a in enumerate(corners) for b in corners[i + 1 :]])
+            layers.append(Segments(sides, "#00A0FF", 4.0, word))
     panels = []
     for check, value in zip(checks.checks, values):
         colour = Colour(value, "error", "relative size", limits=(0.0, max(top, 1e-6)), scale="checks")
