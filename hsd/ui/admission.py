@@ -47,7 +47,7 @@ def admission(mesh: Mesh) -> Admission:
         out.append("Arrows are closed: the mesh has edge lengths alone, so vectors have no directions in space.")
     if mesh.dim == 2 and mesh.complex.orientation is None:
         out.append(
-            "Vortices, signed densities and indices of singularities are closed on Hodge Decomposition: the mesh has "
+            "Signed densities and indices of singularities are closed on Hodge Decomposition: the mesh has "
             "no consistent orientation. Modes and harmonic fields are open."
         )
     if not mesh.complex.is_pure and mesh.dim >= 2:

@@ -15,6 +15,7 @@ from hsd.errors import HsdError
 from hsd.hodge.checks import WHY, ZERO, Checks, zero_checks
 from hsd.hodge.compose import Composition
 from hsd.hodge.decomposition import PARTS, Decomposition, circulations
+from hsd.hodge.eigen import coexact_modes
 from hsd.hodge.heat import HeatFlow
 from hsd.hodge.singularities import Singularities, TangentFrames
 from hsd.hodge.solver import HodgeSolver
@@ -109,8 +110,18 @@ def heat_rows(flow: HeatFlow, times: np.ndarray) -> dict[str, list]:
 
 def lowest_eigenvalues(state: AppState, mesh: Mesh) -> dict[str, float]:
     """λ of the slowest exact and coexact modes of Δ_k, the rates that any field decays with at last."""
-    basis = cached.parts_basis_of(mesh, state.k, state.bc, state.star, 1, 1)
-    return {p: float(basis.eigenvalues[basis.index(p)][0]) for p in ("exact", "coexact") if len(basis.index(p))}
+    return _lowest(mesh.content_hash, state.k, state.bc, state.star, mesh)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _lowest(key: str, k: int, bc: str, star: str, _mesh: Mesh) -> dict[str, float]:
+    solver, out = cached.solver_of(_mesh, star, bc), {}
+    with cached.HEAVY:
+        for part, degree in (("exact", k - 1), ("coexact", k)):
+            if 0 <= degree < solver.dec.dim:
+                values = coexact_modes(solver, degree, 1).values
+                out |= {part: float(values[0])} if len(values) else {}
+    return out
 
 
 # ---- zeros -------------------------------------------------------------------------------------------------------

@@ -86,7 +86,7 @@ def heat_figure(
                 hoverinfo="skip",
             )
     styled(figure, ink, 300, "time t / L²", "‖part‖²")
-    figure.update_xaxes(type="log")
+    figure.update_xaxes(type="log", exponentformat="power", dtick=1)
     figure.update_yaxes(type="log", range=[np.log10(floor), np.log10(top * 3)], exponentformat="power")
     if now > 0:
         figure.add_vline(x=now / length2, line={"color": ink.ink, "width": 1.5 * ink.thick})

@@ -44,6 +44,7 @@ ZERO_COLOURS = {
     "vortex ↻": "#CC79A7",
     "saddle": "#111111",
 }
+LOOP = "#FF4FD8"
 ISOLINES = 14
 HEAT_STEPS = 25
 HEAT_RANGE = (1e-4, 10.0)
@@ -274,12 +275,12 @@ def loop_layers(mesh: Mesh, surface: Surface, k: int, cycle: np.ndarray, closed:
     on = np.flatnonzero(np.abs(cycle) > 1e-12)
     label = f"loop {number + 1}"
     if k == 1 and closed:
-        tubes = build.loop_tubes(surface, mesh.complex.simplices(1), cycle, "#111111", label)
+        tubes = build.loop_tubes(surface, mesh.complex.simplices(1), cycle, LOOP, label)
         return tuple(replace(tube, radius=0.02) for tube in tubes)
     if k == 1:
-        return (build.edge_segments(mesh, surface, on, "#111111", width=6.0, label=label),)
+        return (build.edge_segments(mesh, surface, on, LOOP, width=6.0, label=label),)
     if k == 0:
-        return (Dots(surface.mesh_points[on], "#111111", 13.0, label),)
+        return (Dots(surface.mesh_points[on], LOOP, 13.0, label),)
     if k == 2 and mesh.dim == 3:
-        return (build.edge_segments(mesh, surface, np.unique(mesh.complex.faces(2)[on]), "#111111", width=2.0),)
+        return (build.edge_segments(mesh, surface, np.unique(mesh.complex.faces(2)[on]), LOOP, width=2.0),)
     return ()
