@@ -139,10 +139,10 @@ class RawMesh:
                 )
         if self.points is not None and n:
             big = np.abs(self.points)
-            bad = np.flatnonzero(((big > 1e140) & np.isfinite(big)).any(axis=1))
+            bad = np.flatnonzero(((big > 1e50) & np.isfinite(big)).any(axis=1))
             if len(bad):
                 raise InputError(
-                    f"Vertex {bad[0] + base} has a coordinate beyond 1e140, so lengths overflow; check the "
+                    f"Vertex {bad[0] + base} has a coordinate beyond 1e50, so volumes overflow; check the "
                     "file's units.",
                     "coordinates_too_large",
                     bad[:100],
