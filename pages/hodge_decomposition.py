@@ -224,7 +224,10 @@ def circulation_tables(state, solver, parts) -> None:
         view.period_rows(parts), hide_index=True, key="decomposition/periods", on_select=row_chosen,
         selection_mode="single-row", column_config=config, height=min(38 + 36 * len(parts.periods), 220),
     )  # fmt: skip
-    st.caption(view.period_words(parts))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(view.period_words(parts))
+        if state.decomposition.loop >= 0:
+            st.button("Hide the loop", on_click=update, kwargs={"decomposition.loop": -1}, key="decomposition/hide")
     st.markdown("**Depends on the loop**: what is not closed, around the loops drawn. ∮ dα = 0 always.")
     rows = view.loop_rows(solver, parts)
     numbers = {name: st.column_config.NumberColumn(format="%.4g") for name in rows if name != "generator"}

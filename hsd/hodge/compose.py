@@ -40,7 +40,8 @@ HEAT_STEPS = 4
 """Implicit Euler steps that make a blob; its variance is exact for any number of them."""
 WIDTHS = (0.02, 1.0)
 MAX_POINTS = 200
-KEPT_FORMS = 32
+KEPT_FORMS, KEPT_WIDTHS = 32, 4
+"""Results and factorisations that a Composer keeps."""
 
 
 @dataclass(frozen=True)
@@ -218,7 +219,7 @@ class Composer:
         if point.width not in self._heat:
             tau = (point.width * self.length) ** 2 / (2 * HEAT_STEPS)
             matrix = self._free.star(0) + tau * self._free.upper_stiffness(0)
-            while len(self._heat) >= 12:
+            while len(self._heat) >= KEPT_WIDTHS:
                 self._heat.pop(next(iter(self._heat)))
             self._heat[point.width] = Factor(matrix, "minimum_degree" if mesh.dim < 3 else "nested_dissection")
         factor, mass = self._heat[point.width], self._free.star(0)

@@ -45,7 +45,7 @@ def composer_of(mesh: Mesh, star: str, bc: str) -> Composer:
     return _composer(mesh.content_hash, star, bc, mesh)
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@st.cache_resource(max_entries=4, show_spinner=False)
 def _composer(key: str, star: str, bc: str, _mesh: Mesh) -> Composer:
     return Composer(cached.solver_of(_mesh, star, bc))
 

@@ -92,6 +92,14 @@ def test_a_dial_of_the_double_torus_is_read_back(app):
         app.settle()
     app.page.get_by_text("∮ γ = (0, 0, 0.25, 0)").wait_for()
     assert re.search(r"field=[0-9a-f]{32}", app.page.url)
+    box = app.page.get_by_test_id("stDataFrame").first.bounding_box()
+    app.page.mouse.click(box["x"] + 16, box["y"] + 38 + 36 + 18)  # the second row's tick
+    app.page.wait_for_function("() => location.href.includes('loop=1')")
+    app.settle()
+    assert app.js("v.scene.panels.every((p) => p.tubes.length > 0)")
+    app.page.get_by_role("button", name="Hide the loop").click()
+    app.settle()
+    assert app.js("v.scene.panels.every((p) => !p.tubes || p.tubes.length === 0)")
 
 
 @pytest.mark.parametrize("mesh,absolute,relative", [("annulus", "1, 1, 0", "0, 1, 1"), ("disk", "1, 0, 0", "0, 0, 1")])
