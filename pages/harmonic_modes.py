@@ -139,7 +139,7 @@ def period_matrix(state, basis) -> None:
         st.markdown(f"b{'₀₁₂₃'[basis.k]} = 0: no harmonic {basis.k}-forms, no generators, no periods.")
         return
     st.markdown(
-        "Period matrix ∮_{zᵢ} γⱼ of the ⋆-orthonormal harmonic modes over the generator cycles "
+        "Period matrix, ∮ over zᵢ of γⱼ, of the ⋆-orthonormal harmonic modes over the generator cycles "
         f"(determinant {np.linalg.det(matrix):.6g}; not zero, so the periods determine a harmonic form)."
     )
     figure = period_figure(matrix, figure_ink(state))

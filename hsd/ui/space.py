@@ -13,8 +13,8 @@ from hsd.ui.state import AppState, get_state, update
 from hsd.viz.style import Ink, ink_of
 
 STAR_WORDS = {
-    "galerkin": "Galerkin (works on every mesh)",
-    "diagonal": "diagonal (circumcentric, cotan)",
+    "galerkin": "Galerkin (any mesh)",
+    "diagonal": "diagonal (cotan)",
     "unit": "unit (combinatorial)",
 }
 MODE_STEPS = (4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
@@ -23,10 +23,10 @@ MODE_STEPS = (4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 def degree_words(dim: int, k: int) -> str:
     """What k-forms are on a mesh of this dimension, in a few words."""
     if k == 0:
-        return "0: functions, values at vertices"
+        return "0: functions"
     if k == dim and k >= 2:
-        return f"{k}: densities, one value a {'triangle' if k == 2 else 'tetrahedron'}"
-    return "1: circulation along edges" if k == 1 else "2: flux through faces"
+        return f"{k}: densities"
+    return "1: circulations" if k == 1 else "2: fluxes"
 
 
 def stars_for(mesh: Mesh) -> tuple[str, ...]:
@@ -36,7 +36,13 @@ def stars_for(mesh: Mesh) -> tuple[str, ...]:
 
 def space_controls(mesh: Mesh, n_modes: bool = True) -> AppState:
     """Widgets for k, boundary condition, star and number of modes; degrees that the mesh lacks are not offered."""
-    bound_selectbox("Degree k of the forms", "k", range(mesh.dim + 1), lambda k: degree_words(mesh.dim, k))
+    bound_selectbox(
+        "Degree k of the forms",
+        "k",
+        range(mesh.dim + 1),
+        lambda k: degree_words(mesh.dim, k),
+        help="Values at vertices (k = 0), along edges (1), through faces (2) or in tetrahedra (3).",
+    )
     bounded = mesh.dim >= 1 and mesh.complex.has_boundary
     bound_radio(
         "Boundary condition",

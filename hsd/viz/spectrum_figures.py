@@ -18,7 +18,7 @@ from hsd.viz.style import Ink, log_ticks, styled
 
 FLOOR = 1e-16
 """Energies below this share of the total are rounding; log axes end here."""
-N_CURVE = 200
+N_CURVE = 48
 
 
 def eigenvalue_figure(
@@ -182,7 +182,11 @@ def power_figure(energy: SpectralEnergy, ink: Ink, cut: int, per_block: bool, lo
         y = np.array([energy.energies[g].sum() for g in mine])
         if log:
             y = np.maximum(y, FLOOR * total)
-        x = np.arange(1, len(mine) + 1) if part == "harmonic" else [energy.eigenvalues[g].mean() for g in mine]
+        x = (
+            np.arange(1, len(mine) + 1)
+            if part == "harmonic"
+            else np.array([energy.eigenvalues[g].mean() for g in mine])
+        )
         symbol = [look.symbol if int(g[-1]) < cut else f"{look.symbol}-open" for g in mine]
         names = [f"mode {g[0]}" if len(g) == 1 else f"modes {g[0]}–{g[-1]} ({len(g)})" for g in mine]
         figure.add_scatter(
@@ -253,7 +257,7 @@ def error_figure(energy: SpectralEnergy, ink: Ink, cut: int, log: bool) -> go.Fi
 
 
 def period_figure(periods: np.ndarray, ink: Ink) -> go.Figure:
-    """The period matrix ∮_{zᵢ} γⱼ as coloured cells with their numbers."""
+    """The period matrix, ∮ over zᵢ of γⱼ, as coloured cells with their numbers."""
     from hsd.viz.palettes import plotly_scale
 
     b = len(periods)

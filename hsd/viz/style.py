@@ -27,7 +27,7 @@ class Ink:
 
 
 LIGHT = Ink("#ffffff", "#1f2328", "#e3e6eb", "#667085", 13, 1.0)
-DARK = Ink("#11151c", "#f0f2f5", "#2b313b", "#a4acb8", 13, 1.0)
+DARK = Ink("#14171c", "#f0f2f5", "#2b313b", "#a4acb8", 13, 1.0)
 PROJECTOR = Ink("#ffffff", "#000000", "#c4c8cf", "#333333", 18, 1.5)
 
 
@@ -87,8 +87,10 @@ def log_ticks(low: float, high: float) -> dict:
     digits = (1, 2, 5) if decades < 2.5 else (1,)
     values = np.array([d * 10.0**p for p in powers for d in digits])
     values = values[(values > low * 0.7) & (values < high * 1.4)]
-    if len(values) < 2:
-        values = np.linspace(low, high, 3)
+    if len(values) < 3:
+        step = 10.0 ** np.floor(np.log10((high - low) / 2))
+        step *= next(d for d in (5, 2, 1) if d * step <= (high - low) / 2)
+        values = np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step
     if decades >= 6:
         values = values[:: int(np.ceil(decades / 6))]
     texts = [f"{v:g}" if 1e-3 <= v < 1e4 else _power(v) for v in values]

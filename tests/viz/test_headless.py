@@ -70,7 +70,7 @@ def test_every_layer_can_be_drawn():
     )
     sides = Panel(surface, Colour((height > 0).astype(float), "category", categories=("down", "up")), "Sides")
     picture = pixels(render(Scene((panel, sides), theme="dark", caption="Everything."), (640, 300)))
-    assert near(picture, "#11151c", 6) > 0.2 * picture.shape[0] * picture.shape[1]
+    assert near(picture, "#14171c", 6) > 0.2 * picture.shape[0] * picture.shape[1]
 
 
 def test_tets_are_cut_open_and_graphs_are_lines():

@@ -68,7 +68,7 @@ figcaption { color: var(--muted); margin-top: 6px; font-size: .95em; }
 
 const LIGHT = { ink: '#1f2328', paper: '#ffffff', muted: '#667085', line: '#d9dde3', accent: '#2563eb', halo: '#ffffff',
   nan: '#b9bec6', font: 'sans-serif', size: 13, thick: 1 };
-const DARK = { ...LIGHT, ink: '#f0f2f5', paper: '#11151c', muted: '#a4acb8', line: '#363c47', accent: '#6ea8fe',
+const DARK = { ...LIGHT, ink: '#f0f2f5', paper: '#14171c', muted: '#a4acb8', line: '#363c47', accent: '#6ea8fe',
   halo: '#0b0e13', nan: '#5a616d' };
 // for the far end of a lecture hall: pure white, black, larger, thicker
 const PROJECTOR = { ...LIGHT, ink: '#000000', muted: '#333333', line: '#8a8f98', accent: '#0b4fd0', size: 18, thick: 1.45 };
