@@ -3,6 +3,7 @@
 import streamlit as st
 
 from hsd.errors import HsdError, TopologyError
+from hsd.hodge.compose import length_of
 from hsd.ui import cached, compose_panel, compose_state
 from hsd.ui import decomposition_view as view
 from hsd.ui.bound import bound_segments, bound_toggle
@@ -61,8 +62,8 @@ def scene_of(p, state, field, parts, surface, solver):
         return None, [picture.why_not]
     if options.show == "heat":
         flow, times = view.heat_of(solver, field, parts)
-        st.session_state["decomposition/times"] = (times / solver.scale2).tolist()
-        step = view.heat_step(times, solver.scale2, options.time)
+        st.session_state["decomposition/times"] = (times / length_of(solver) ** 2).tolist()
+        step = view.heat_step(times, length_of(solver) ** 2, options.time)
         ready = view.heat_picture_of(mesh, field, flow, times)
         text = f"Heat flow e^(−tΔ)ω: the exact and coexact parts decay, γ stays. Colour: {colour}."
         return scenes.heat_scene(ready, surface, step, caption=text, **drawn), []
@@ -182,13 +183,13 @@ def side(p, state, field, parts, solver) -> None:
 def heat_numbers(p, state, field, parts, solver) -> None:
     flow, times = view.heat_of(solver, field, parts)
     rates = view.lowest_eigenvalues(state, p.mesh)
-    now = times[view.heat_step(times, solver.scale2, state.decomposition.time)]
-    figure = heat_figure(times[1:], flow.energies(times[1:]), now, rates, figure_ink(state), solver.scale2)
+    now = times[view.heat_step(times, length_of(solver) ** 2, state.decomposition.time)]
+    figure = heat_figure(times[1:], flow.energies(times[1:]), now, rates, figure_ink(state), length_of(solver) ** 2)
     st.plotly_chart(figure, theme=None, key="decomposition/heat", alt="Energies of the three parts against time")
     words = ", ".join(f"{part} λ = {value:.6g}" for part, value in rates.items())
     st.caption(
-        f"‖part(t)‖² on log axes; thin: e^(−2λt) of the lowest eigenvalues ({words}). L² = {solver.scale2:.4g}, the "
-        "squared length scale measure^(2/n)/4π."
+        f"‖part(t)‖² on log axes; thin: e^(−2λt) of the lowest eigenvalues ({words}). "
+        f"L² = {length_of(solver) ** 2:.4g}, the squared length scale measure^(2/n)/4π."
     )
     with st.expander("Data"):
         st.dataframe(view.heat_rows(flow, times), hide_index=True, key="decomposition/heatdata")

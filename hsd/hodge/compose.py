@@ -142,6 +142,13 @@ def part_of(dim: int, k: int, kind: str) -> str:
     return "exact" if source_is_exact == (kind != "vortex") else "coexact"
 
 
+def length_of(solver: HodgeSolver) -> float:
+    """L with L² = measure^(2/n) / 4π, in which widths and times are counted; under the unit star edges count as 1."""
+    if solver.dec.kind == "unit":
+        return float(np.sqrt(solver.mesh.complex.n_vertices ** (2 / max(solver.mesh.dim, 1)) / (4 * np.pi)))
+    return length_scale(solver.mesh)
+
+
 def place_degree(mesh: Mesh) -> int:
     """Dimension of the simplices that points lie in: 2, or less on graphs."""
     return min(mesh.dim, 2)
@@ -173,8 +180,8 @@ class Composer:
 
     @cached_property
     def length(self) -> float:
-        """L; 1 for a graph without metric."""
-        return float(np.sqrt(self.solver.scale2)) if self.solver.dec.kind == "unit" else length_scale(self.mesh)
+        """L, see :func:`length_of`."""
+        return length_of(self.solver)
 
     def located(self, composition: Composition) -> Composition:
         """The composition with its points on this mesh: found by their positions where it was made on another one.

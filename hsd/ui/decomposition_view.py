@@ -13,7 +13,7 @@ import streamlit as st
 from hsd.cli_output import save_decomposition
 from hsd.errors import HsdError
 from hsd.hodge.checks import WHY, ZERO, Checks, zero_checks
-from hsd.hodge.compose import Composition
+from hsd.hodge.compose import Composition, length_of
 from hsd.hodge.decomposition import PARTS, Decomposition, circulations
 from hsd.hodge.eigen import coexact_modes
 from hsd.hodge.heat import HeatFlow
@@ -75,7 +75,7 @@ def heat_of(solver: HodgeSolver, field: Field, parts: Decomposition) -> tuple[He
 
 @st.cache_resource(max_entries=6, show_spinner="Computing the heat flow")
 def _heat(key: tuple, _solver: HodgeSolver, _parts: Decomposition) -> tuple[HeatFlow, np.ndarray]:
-    length2 = _solver.scale2
+    length2 = length_of(_solver) ** 2
     steps = 25 if _solver.mesh.complex.n_vertices <= MANY_VERTICES else 11
     low, high = scenes.HEAT_RANGE
     with cached.HEAVY:
@@ -91,7 +91,7 @@ def heat_picture_of(mesh: Mesh, field: Field, flow: HeatFlow, times: np.ndarray)
 
 @st.cache_resource(max_entries=4, show_spinner="Preparing the heat flow")
 def _heat_picture(key: tuple, _mesh: Mesh, _flow: HeatFlow, _times: np.ndarray) -> FormPicture:
-    return scenes.heat_picture(_mesh, _flow, _times, glyphs_or_none(_mesh), _flow.solver.scale2)
+    return scenes.heat_picture(_mesh, _flow, _times, glyphs_or_none(_mesh), length_of(_flow.solver) ** 2)
 
 
 def heat_step(times: np.ndarray, length2: float, wanted: float) -> int:
@@ -104,7 +104,7 @@ def heat_step(times: np.ndarray, length2: float, wanted: float) -> int:
 def heat_rows(flow: HeatFlow, times: np.ndarray) -> dict[str, list]:
     """‖part(t)‖² at the times of the slider."""
     energies = flow.energies(times)
-    length2 = flow.solver.scale2
+    length2 = length_of(flow.solver) ** 2
     return {"t / L²": (times / length2).tolist(), **{LOOKS[p].name: energies[p].tolist() for p in PARTS}}
 
 

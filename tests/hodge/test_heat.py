@@ -7,7 +7,7 @@ import pytest
 import scipy.linalg
 
 from hsd.errors import InputError
-from hsd.hodge.compose import Composer
+from hsd.hodge.compose import Composer, length_of
 from hsd.hodge.decomposition import Decomposer
 from hsd.hodge.heat import HeatFlow
 from hsd.hodge.presets import preset
@@ -22,7 +22,7 @@ def _flow(name, n, k, bc, seed=0):
     solver = HodgeSolver(mesh_of(name, n), bc=bc)
     omega = np.random.default_rng(seed).standard_normal(solver.dec.n(k))
     parts = Decomposer(solver.mesh, k, solver=solver)(solver.dec.extend(k, omega))
-    return solver, omega, parts, HeatFlow(solver, parts, 1e-4 * solver.scale2, 10 * solver.scale2)
+    return solver, omega, parts, HeatFlow(solver, parts, 1e-4 * length_of(solver) ** 2, 10 * length_of(solver) ** 2)
 
 
 @pytest.mark.parametrize("bc", CONDITIONS)
@@ -36,7 +36,7 @@ def _flow(name, n, k, bc, seed=0):
 def test_heat_flow_equals_the_dense_exponential(name, k, bc):
     solver, omega, _, flow = _flow(name, 40, k, bc)
     laplacian = solver.dec.laplacian(k).to_dense()
-    for t in TIMES * solver.scale2:
+    for t in TIMES * length_of(solver) ** 2:
         expected = solver.dec.extend(k, scipy.linalg.expm(-t * laplacian) @ omega)
         assert np.linalg.norm(flow.field(t) - expected) < 1e-8 * np.linalg.norm(omega)
 
@@ -45,7 +45,7 @@ def test_heat_flow_equals_the_dense_exponential(name, k, bc):
 @pytest.mark.parametrize("name", ["double_torus", "annulus", "ball_with_cavity"])
 def test_gamma_stays_and_the_other_energies_decay(name, bc):
     solver, _, parts, flow = _flow(name, 150, 1, bc)
-    times = TIMES * solver.scale2
+    times = TIMES * length_of(solver) ** 2
     energies = flow.energies(times)
     assert (energies["harmonic"] == parts.energies["harmonic"]).all()
     for part in ("exact", "coexact"):
@@ -56,7 +56,7 @@ def test_gamma_stays_and_the_other_energies_decay(name, bc):
         for part, field in (("exact", flow.exact(t)), ("coexact", flow.coexact(t))):
             field = dec.restrict(1, field)
             assert abs(dec.inner(1, field, field) - energies[part][i]) < 1e-9 * parts.energies[part]
-    late = dec.restrict(1, flow.field(200 * solver.scale2) - parts.harmonic)
+    late = dec.restrict(1, flow.field(200 * length_of(solver) ** 2) - parts.harmonic)
     assert dec.norm(1, late) < 1e-6 * np.sqrt(parts.energies["total"])
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hsd.hodge.checks import zero_checks
-from hsd.hodge.compose import Composer
+from hsd.hodge.compose import Composer, length_of
 from hsd.hodge.decomposition import PARTS, Decomposer
 from hsd.hodge.heat import HeatFlow
 from hsd.hodge.presets import preset
@@ -74,9 +74,9 @@ def test_a_two_form_without_orientation_is_named_not_drawn():
 
 def test_the_heat_slider_holds_the_flow_at_its_times():
     mesh, solver, _, _, parts, surface = _all("torus")
-    times = scenes.heat_times(solver.scale2, 7)
-    flow = HeatFlow(solver, parts, *(t * solver.scale2 for t in scenes.HEAT_RANGE))
-    picture = scenes.heat_picture(mesh, flow, times, None, solver.scale2)
+    times = scenes.heat_times(length_of(solver) ** 2, 7)
+    flow = HeatFlow(solver, parts, *(t * length_of(solver) ** 2 for t in scenes.HEAT_RANGE))
+    picture = scenes.heat_picture(mesh, flow, times, None, length_of(solver) ** 2)
     scene = scenes.heat_scene(picture, surface, 0)
     for step, t in enumerate(times):
         mix = scene.panels[0].colour.mix
