@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hsd.cli import build_parser
+from hsd.cli import build_parser, main
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -38,6 +38,40 @@ def test_every_command_shown_exists(command):
     assert build_parser().parse_args(words).run
 
 
+def test_commands_run_after_the_tour_and_write_into_out_alone(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HSD_CACHE", str(tmp_path / "out" / "cache"))
+    names: dict = {}
+    for block in blocks("python"):
+        exec(compile(block, "README.md", "exec"), names)
+    for command in commands():
+        assert main(shlex.split(command, comments=True)[3:]) == 0, (command, capsys.readouterr().err)
+        if "--out" in command:
+            assert Path(command.split("--out ")[1].strip()).stat().st_size
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert "/out/" in (ROOT / ".gitignore").read_text().splitlines()
+
+
+def test_the_gallery_is_listed_whole():
+    from hsd.mesh.primitives import GALLERY
+
+    listed = re.search(r"^Shapes of the gallery: (.*?)\.$", README, re.MULTILINE | re.DOTALL)[1]
+    assert re.findall(r"`(\w+)`", listed) == list(GALLERY)
+
+
+def test_the_cache_folder_is_the_one_used(monkeypatch):
+    from hsd.hodge.cache import cache_folder
+
+    monkeypatch.delenv("HSD_CACHE", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    assert "~/" + cache_folder().relative_to(Path.home()).as_posix() in README
+
+
+def test_pages_of_the_app_are_named():
+    for page in (ROOT / "pages").glob("*.py"):
+        assert re.sub(r"^\d+_", "", page.stem).replace("_", " ").lower() in README.lower(), page.name
+
+
 def test_every_subcommand_is_shown():
     known = next(a.choices for a in build_parser()._actions if a.dest == "command")
     assert {shlex.split(c)[3] for c in commands()} == set(known)
@@ -61,8 +95,24 @@ def test_ci_runs_the_readmes_test_command():
 def test_operators_of_the_table_exist():
     import hsd
 
-    for name in re.findall(r"^\| `([a-z_]+)\(k\)`", README, re.MULTILINE):
-        assert callable(getattr(hsd.DEC, name))
+    rows = re.findall(r"^\| (`.*?) \|", README.split("## Operators")[1].split("## Stars")[0], re.MULTILINE)
+    calls = [call for row in rows for call in re.findall(r"`([^`]+)`", row)]
+    assert len(calls) > 15
+    for call in calls:
+        name, method = call.split("(")[0], re.search(r"\)\.(\w+)", call)
+        assert name.startswith("dec.") or name in hsd.__all__, call
+        value = getattr(hsd.DEC, name.removeprefix("dec.")) if name.startswith("dec.") else getattr(hsd, name)
+        assert callable(value) and (method is None or hasattr(value, method[1]) or method[1] == "harmonic"), call
+
+
+def test_what_is_said_of_the_harmonic_basis_holds():
+    import hsd
+
+    row = next(line for line in README.splitlines() if line.startswith("| `HodgeSolver"))
+    basis = hsd.HodgeSolver(hsd.gallery("torus", 60)).harmonic(1)
+    assert type(basis).__name__ in row
+    for name in re.findall(r"`(dual|orthonormal|cycles|periods)`", row):
+        assert getattr(basis, name).shape[1] == 2
 
 
 def test_every_mesh_format_is_listed():
