@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from numbers import Integral
 
 
 class HsdError(Exception):
@@ -74,3 +75,9 @@ def check_choice(what: str, value: str, known: Iterable[str]) -> str:
     if value not in known:
         raise UnknownNameError(what, value, known)
     return value
+
+
+def require_whole(what: str, value: object) -> None:
+    """Raise InputError (not_whole) unless value is a whole number."""
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise InputError(f"The {what} must be a whole number; got {value!r}.", "not_whole")

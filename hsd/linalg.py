@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
+from itertools import count, pairwise
 
 import numpy as np
 import scipy.linalg
@@ -178,6 +178,9 @@ class Pencil:
 
 DENSE_SIZE = 400
 CUT_GAP = 1e-6
+SOLVING = "eigenpairs"
+SOLVES_PER_VECTOR = 2.7
+"""Solves that Lanczos takes per vector of its basis, as measured; for the progress bar only."""
 
 
 def low_spectrum(
@@ -203,10 +206,23 @@ def low_spectrum(
     guard = max(4, n // 8)
     if pencil.size <= DENSE_SIZE or 3 * (n + guard) > pencil.n_wanted:
         values, vectors = pencil.dense()
-        best = _cut(values[: n + guard + 1], n)[0] if n < len(values) else n
+        best = n
+        if n < len(values):
+            best, gap = _cut(values[: n + guard + 1], n)
+            counted = pencil.count_below(0.5 * (values[best - 1] + values[best])) if gap > CUT_GAP else best
+            if counted != best:
+                raise _badly_scaled(best, values[best - 1], counted)
         return values[:best], vectors[:, :best], float(values[best]) if best < len(values) else np.inf
     with one_blas_thread():
         return _iterative_spectrum(pencil, n, guard, progress, known, tol)
+
+
+def _badly_scaled(found: int, cut: float, counted: int) -> SolverError:
+    return SolverError(
+        f"{found} eigenvalues were found up to {cut:.6g}, but the inertia count gives {counted}: cells are too flat or "
+        "too unequal for a reliable spectrum; mend the thinnest cells (see the report's quality).",
+        "incomplete_spectrum",
+    )
 
 
 def _cut(values: np.ndarray, n: int) -> tuple[int, float]:
@@ -227,7 +243,7 @@ def _iterative_spectrum(
     values, vectors = known or (np.zeros(0), np.zeros((pencil.size, 0)))
     ask, seed = n + guard - len(values), 0
     for _ in range(12):
-        found, new = _deflated_arpack(pencil, vectors, ask, seed, tol)
+        found, new = _deflated_arpack(pencil, vectors, ask, seed, tol, progress)
         seed += 1
         values = np.concatenate([values, found])
         vectors = np.concatenate([vectors, new], axis=1)
@@ -243,18 +259,14 @@ def _iterative_spectrum(
         if missing == 0:
             return values[:best], vectors[:, :best], float(values[best])
         if missing < 0:
-            raise SolverError(
-                f"{best} eigenpairs lie below {cut:.6g} but the inertia count gives {best + missing}; "
-                "the pencil is too badly scaled for a reliable spectrum.",
-                "incomplete_spectrum",
-            )
+            raise _badly_scaled(best, cut, best + missing)
         progress(f"{missing} copies of repeated eigenvalues still missing", None)
         ask = missing + 2
     raise SolverError(f"The {n} lowest eigenpairs could not be proven complete in 12 rounds.", "incomplete_spectrum")
 
 
 def _deflated_arpack(
-    pencil: Pencil, known: np.ndarray, ask: int, seed: int, tol: float
+    pencil: Pencil, known: np.ndarray, ask: int, seed: int, tol: float, progress: Progress = silent
 ) -> tuple[np.ndarray, np.ndarray]:
     """``ask`` lowest eigenpairs orthogonal to the known ones."""
     m_known = known if pencil.mass is None else pencil.mass @ known
@@ -265,12 +277,24 @@ def _deflated_arpack(
     def deflate(x: np.ndarray) -> np.ndarray:
         return x - known @ (m_known.T @ x) if known.shape[1] else x
 
+    ncv = min(pencil.size - 1, max(2 * ask + 1, 20))
+    solves = count(1)
+
+    def step() -> None:
+        done = next(solves)
+        if done % 8 == 0:
+            progress(SOLVING, min(0.97, done / (SOLVES_PER_VECTOR * ncv)))
+
     def standard(x: np.ndarray) -> np.ndarray:
+        step()
         return deflate(pencil.inverse(deflate(x)))
+
+    def shifted_inverse(mx: np.ndarray) -> np.ndarray:
+        step()
+        return deflate(pencil.inverse(mx - m_known @ (known.T @ mx)))
 
     v0 = deflate(pencil.start(seed))
     shape = (pencil.size, pencil.size)
-    ncv = min(pencil.size - 1, max(2 * ask + 1, 20))
     try:
         if pencil.mass is None:
             op = LinearOperator(shape, matvec=standard, dtype=np.float64)
@@ -278,9 +302,7 @@ def _deflated_arpack(
         else:
             # shift-invert mode: eigsh hands y = M x; (I − Q Qᵀ M) acts as y − M Q (Qᵀ y) before the solve
             mass = LinearOperator(shape, matvec=lambda x: pencil.mass @ x, dtype=np.float64)
-            inverse = LinearOperator(
-                shape, matvec=lambda mx: deflate(pencil.inverse(mx - m_known @ (known.T @ mx))), dtype=np.float64
-            )
+            inverse = LinearOperator(shape, matvec=shifted_inverse, dtype=np.float64)
             shifted, vectors = eigsh(
                 mass, k=ask, M=mass, sigma=0.0, OPinv=inverse, which="LM", v0=v0, ncv=ncv, tol=tol, maxiter=200
             )
@@ -288,7 +310,7 @@ def _deflated_arpack(
     except ArpackNoConvergence as error:
         raise SolverError(
             f"The eigen-solver found {len(error.eigenvalues)} of {ask} pairs and then stalled; "
-            "ask for fewer modes or mend very thin cells.",
+            "ask for fewer modes, or mend very thin cells (the eigenvalues of very thin bars lie too close together).",
             "no_convergence",
         ) from error
     values = 1.0 / theta - pencil.shift

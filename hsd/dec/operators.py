@@ -82,8 +82,11 @@ class DEC:
         return np.flatnonzero(~self.mesh.complex.on_boundary(k))
 
     def restrict(self, k: int, omega: np.ndarray) -> np.ndarray:
-        """Full cochain (N_k, …) → its free entries (n_k, …).  Raises InputError (shape, non_finite_field)."""
-        omega = np.asarray(omega, dtype=np.float64)
+        """Full cochain (N_k, …) → free entries (n_k, …).  Raises InputError (shape, not_numeric, non_finite_field)."""
+        omega = np.asarray(omega)
+        if omega.dtype.kind not in "fiub":
+            raise InputError(f"A cochain holds real numbers; got {omega.dtype}.", "not_numeric")
+        omega = omega.astype(np.float64)
         if omega.shape[:1] != (self.mesh.complex.n(k),):
             raise InputError(
                 f"A {k}-cochain on {self.mesh.name} has {self.mesh.complex.n(k)} values, one a {k}-simplex in stored "

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from hsd.errors import InputError, MetricError, check_choice
 from hsd.mesh.mesh import Mesh
-from hsd.mesh.metric import gradient_products, gram, measures, simplex_lengths2
+from hsd.mesh.metric import gradient_frames, gradient_products, gram, measures, simplex_lengths2
 
 STARS = ("galerkin", "diagonal", "unit")
 POSITIVE = 1e-9
@@ -67,19 +67,27 @@ def _local_mass(mesh: Mesh, m: int, k: int, which: np.ndarray, consistent_mass: 
     if k == 0 and not consistent_mass:
         gradient_products(mesh, m, which[:1])
         return (size / (m + 1))[:, None, None] * np.eye(m + 1)
-    g = gradient_products(mesh, m, which)  # (c, m+1, m+1)
+    frames = gradient_frames(mesh, m, which)  # (c, m+1, m)
     faces = list(combinations(range(m + 1), k + 1))
+    wedges = {v: _wedge(frames, v) for v in combinations(range(m + 1), k)}
     out = np.zeros((len(which), len(faces), len(faces)))
     for a, left in enumerate(faces):
         for b, right in enumerate(faces[: a + 1]):
             for i, li in enumerate(left):
-                rows = [v for v in left if v != li]
                 for j, rj in enumerate(right):
-                    cols = [v for v in right if v != rj]
-                    minor = np.linalg.det(g[:, rows][:, :, cols]) if k else 1.0
-                    out[:, a, b] += (-1) ** (i + j) * (1 + (li == rj)) * minor
+                    pair = (wedges[left[:i] + left[i + 1 :]] * wedges[right[:j] + right[j + 1 :]]).sum(axis=1)
+                    out[:, a, b] += (-1) ** (i + j) * (1 + (li == rj)) * pair
             out[:, b, a] = out[:, a, b]
     return out * (factorial(k) ** 2 / ((m + 1) * (m + 2)) * size)[:, None, None]
+
+
+def _wedge(frames: np.ndarray, vertices: tuple[int, ...]) -> np.ndarray:
+    """dλ_{v1} ∧ … ∧ dλ_{vk} in the orthonormal frame: its C(m, k) minors, (c, C(m, k))."""
+    k, m = len(vertices), frames.shape[2]
+    if k == 0:
+        return np.ones((len(frames), 1))
+    rows = frames[:, list(vertices)]
+    return np.stack([np.linalg.det(rows[:, :, list(columns)]) for columns in combinations(range(m), k)], axis=1)
 
 
 def circumcentric_entries(mesh: Mesh, k: int) -> tuple[np.ndarray, np.ndarray]:

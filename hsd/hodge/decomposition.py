@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from hsd.errors import InputError
-from hsd.hodge.solver import HodgeSolver
+from hsd.hodge.solver import HodgeSolver, require_degree
 from hsd.linalg import one_blas_thread
-from hsd.mesh.mesh import Mesh
+from hsd.mesh.mesh import LARGEST, SMALLEST, Mesh
 
 PARTS = ("exact", "coexact", "harmonic")
 
@@ -58,8 +58,7 @@ class Decomposer:
         star: str = "galerkin",
         solver: HodgeSolver | None = None,
     ):
-        if not 0 <= k <= mesh.dim:
-            raise InputError(f"{mesh.name} has forms of degree 0 to {mesh.dim}; got degree {k}.", "degree")
+        require_degree(mesh, k)
         self.k = k
         self.solver = solver or HodgeSolver(mesh, star, bc)
 
@@ -77,8 +76,21 @@ class Decomposer:
         return exact, coexact, gamma, alpha if potentials else None, beta
 
     def __call__(self, omega: np.ndarray) -> Decomposition:
-        """Decompose a full cochain (N_k,).  Raises InputError (shape, non_finite_field)."""
+        """Decompose a full cochain (N_k,).  Raises InputError (shape, not_numeric, non_finite_field, scale)."""
         omega = self.solver.dec.restrict(self.k, omega)
+        size = float(np.abs(omega).max(initial=0.0))
+        if omega.ndim != 1:
+            raise InputError(
+                f"One field at a time has shape ({self.solver.mesh.complex.n(self.k)},), got {omega.ndim} dimensions; "
+                "use `parts` for batches.",
+                "shape",
+            )
+        if size and not SMALLEST <= size <= LARGEST:
+            raise InputError(
+                f"The largest value of the field is {size:.3g}; energies need values between {SMALLEST:g} and "
+                f"{LARGEST:g}: change the unit.",
+                "scale",
+            )
         with one_blas_thread():
             return self._result(omega)
 

@@ -17,11 +17,13 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from hsd.dec.operators import DEC
-from hsd.errors import InputError
+from hsd.errors import InputError, SolverError
 from hsd.hodge.cache import cache_key, cached
 from hsd.hodge.solver import HodgeSolver
 from hsd.linalg import Factor, Pencil, Progress, blocks, canonical_signs, low_spectrum, silent
 
+ACCURACY = 1e-6
+"""Relative error of norms and Rayleigh quotients above which modes are refused."""
 SAME = 1e-9
 """Eigenvalues within this relative distance are one eigenvalue; its eigenspace gets a canonical basis."""
 
@@ -64,6 +66,7 @@ def coexact_modes(
         first = len(kept.values)  # the known pairs are the lowest ones and stay as they are
         new = lift(values[first:], vectors[:, first:])
         new = canonical_vectors(new, dec.star(k), values[first:], dec.mesh.content_hash)
+        _check_accuracy(solver, k, values[first:], new)
         vectors = np.concatenate([kept.vectors, new], axis=1)
         return {"values": values, "vectors": vectors, "following": np.array(following)}
 
@@ -74,6 +77,23 @@ def coexact_modes(
         entry = compute()
     solver.known_modes[k] = CoexactModes(entry["values"], entry["vectors"], float(entry["following"]), available)
     return solver.known_modes[k]
+
+
+def _check_accuracy(solver: HodgeSolver, k: int, values: np.ndarray, u: np.ndarray) -> None:
+    """Raise SolverError (inaccurate_spectrum) unless uᵀ⋆u = 1 and ‖du‖² = λ hold to ACCURACY."""
+    if not len(values):
+        return
+    dec = solver.dec
+    du = dec.d(k) @ u
+    rayleigh = np.einsum("ij,ij->j", du, dec.star(k + 1) @ du)
+    gram = u.T @ (dec.star(k) @ u)
+    error = max(np.abs(rayleigh / values - 1).max(), np.abs(gram - np.eye(len(values))).max())
+    if not error <= ACCURACY:
+        raise SolverError(
+            f"The coexact {k}-modes of {dec.mesh.name} came out right only to {error:.1e}, not to {ACCURACY:g}: "
+            "cells are too flat or too unequal; mend the thinnest cells (see the report's quality).",
+            "inaccurate_spectrum",
+        )
 
 
 def canonical_vectors(vectors: np.ndarray, star: sp.spmatrix, values: np.ndarray, seed_text: str) -> np.ndarray:

@@ -13,7 +13,7 @@ from functools import cache, cached_property
 import numpy as np
 
 from hsd.dec.operators import DEC
-from hsd.errors import SolverError
+from hsd.errors import InputError, SolverError, require_whole
 from hsd.hodge.homology import Homology
 from hsd.linalg import Factor, canonical_signs, orthonormalise
 from hsd.mesh.mesh import Mesh
@@ -22,6 +22,13 @@ from hsd.mesh.metric import length_scale
 SHIFT = 0.01
 """s = SHIFT / L² in d₁ᵀ⋆₂d₁ + s⋆₁: iterations contract by about SHIFT, digits lost stay below five."""
 MAX_ROUNDS = 200
+
+
+def require_degree(mesh: Mesh, k: int) -> None:
+    """Raise InputError (degree) unless k is a whole number and the mesh has k-forms."""
+    require_whole("degree", k)
+    if not 0 <= k <= mesh.dim:
+        raise InputError(f"{mesh.name} has forms of degree 0 to {mesh.dim}; got degree {k}.", "degree")
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,10 +65,14 @@ class HodgeSolver:
 
     @cached_property
     def scale2(self) -> float:
-        """L², the squared length that makes eigenvalues free of units (edges count as 1 for the unit star)."""
+        """A squared length whose inverse has the size of the lowest eigenvalues, for shifts.
+
+        The larger of L² and (extent/π)²: long thin shapes get small shifts.  Edges count as 1 for the unit star.
+        """
         if self.dec.kind == "unit":
             return self.mesh.complex.n_vertices ** (2 / max(self.mesh.dim, 1)) / (4 * np.pi)
-        return length_scale(self.mesh) ** 2
+        extent2 = 0.0 if self.mesh.points is None else float((np.ptp(self.mesh.points, axis=0) ** 2).sum())
+        return max(length_scale(self.mesh) ** 2, extent2 / np.pi**2)
 
     @cached_property
     def betti(self) -> tuple[int, ...]:

@@ -8,9 +8,9 @@ from math import ceil, comb
 import numpy as np
 import scipy.sparse as sp
 
-from hsd.errors import InputError, Notice
+from hsd.errors import InputError, Notice, require_whole
 from hsd.hodge.eigen import CoexactModes, coexact_modes
-from hsd.hodge.solver import HodgeSolver
+from hsd.hodge.solver import HodgeSolver, require_degree
 from hsd.linalg import Progress, blocks, silent
 from hsd.mesh.mesh import Mesh
 
@@ -53,6 +53,8 @@ class HodgeBasis:
         notices: tuple[Notice, ...] = (),
     ):
         require_degree(mesh, k)
+        require_whole("number of exact modes", n_exact)
+        require_whole("number of coexact modes", n_coexact)
         if n_exact < 0 or n_coexact < 0:
             raise InputError(f"Numbers of modes must not be negative; got {n_exact} and {n_coexact}.", "n_modes")
         self.k = k
@@ -102,16 +104,23 @@ class HodgeBasis:
         return dec.extend(self.k, dec.star(self.k) @ self.modes[dec.free(self.k)])
 
     def coefficients(self, omega: np.ndarray) -> np.ndarray:
-        """c = Φᵀ ⋆ ω, (N_k, …) → (n, …)."""
-        return self.star_modes.T @ omega
+        """c = Φᵀ ⋆ ω, (N_k, …) → (n, …).  Raises InputError (shape, not_numeric, non_finite_field)."""
+        dec = self.solver.dec
+        return self.star_modes[dec.free(self.k)].T @ dec.restrict(self.k, omega)
 
     def synthesise(self, c: np.ndarray) -> np.ndarray:
-        """Φ c, (n, …) → (N_k, …)."""
+        """Φ c, (n, …) → (N_k, …).  Raises InputError (shape)."""
+        if np.shape(c)[:1] != (self.n_modes,):
+            raise InputError(f"This basis has {self.n_modes} coefficients; got shape {np.shape(c)}.", "shape")
         return self.modes @ c
 
     @cached_property
     def residuals(self) -> np.ndarray:
-        """‖K φ − λ ⋆φ‖ / (‖K φ‖ + ‖λ ⋆φ‖) per mode, for harmonic modes ‖Kφ‖ / ‖|K||φ|‖; (n,)."""
+        """‖K φ − λ ⋆φ‖ / (‖K φ‖ + ‖λ ⋆φ‖) per mode, for harmonic modes the backward error of dφ = 0, δφ = 0; (n,).
+
+        Rounding in the stiffest cells enters with λ_max/λ, so very flat cells show here long before λ is wrong;
+        norms and Rayleigh quotients of all modes are checked when they are computed.
+        """
         dec = self.solver.dec
         phi = self.modes[dec.free(self.k)]
         energy = dec.stiffness(self.k) @ phi
@@ -144,12 +153,6 @@ class HodgeBasis:
         return bool(following - self.eigenvalues[columns[-1]] <= BLOCK_GAP * following)
 
 
-def require_degree(mesh: Mesh, k: int) -> None:
-    """Raise InputError (degree) unless the mesh has k-forms."""
-    if not 0 <= k <= mesh.dim:
-        raise InputError(f"{mesh.name} has forms of degree 0 to {mesh.dim}; got degree {k}.", "degree")
-
-
 def _coexact(solver: HodgeSolver, degree: int, n: int, progress: Progress, use_cache: bool) -> CoexactModes:
     if not 0 <= degree < solver.dec.dim:
         n_simplices = solver.dec.n(degree) if degree >= 0 else 0
@@ -176,7 +179,13 @@ def _number_used(found: CoexactModes, asked: int, part: str, complete: bool, not
             )
         )
         return lower
-    notices.append(Notice("block_cut", f"The {n} lowest {part} modes end inside a block of equal eigenvalues."))
+    notices.append(
+        Notice(
+            "block_cut",
+            f"The {part} modes end after the {n} lowest, inside a block of equal eigenvalues, where single modes are "
+            f"arbitrary; {int(gaps[-1]) + 1 if len(gaps) else 0} or some more than {n} would keep blocks whole.",
+        )
+    )
     return n
 
 
@@ -199,6 +208,7 @@ def lowest_modes(
     require_degree(mesh, k)
     solver = solver or HodgeSolver(mesh, star, bc)
     dec = solver.dec
+    require_whole("number of modes", n)
     if n < 1:
         raise InputError(f"The number of modes must be at least 1; got {n}.", "n_modes")
     rest = max(n - solver.betti[k], 0)

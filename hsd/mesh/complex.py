@@ -41,6 +41,10 @@ def unique_rows(rows: np.ndarray, n_vertices: int) -> tuple[np.ndarray, np.ndarr
     return ordered[new], inverse
 
 
+def _outside(row: np.ndarray, n_vertices: int) -> int:
+    return int(row[(row < 0) | (row >= n_vertices)][0])
+
+
 def permutation_sign(rows: np.ndarray) -> np.ndarray:
     """Sign of the permutation that sorts each row, (n_rows,) int8; rows have distinct entries."""
     sign = np.ones(len(rows), np.int8)
@@ -80,7 +84,7 @@ class SimplicialComplex:
             bad = np.flatnonzero((rows < 0).any(axis=1) | (rows >= n_vertices).any(axis=1))
             if len(bad):
                 raise InputError(
-                    f"Simplex {bad[0]} of degree {k} names vertex {int(rows[bad[0]].max())}, "
+                    f"Simplex {bad[0]} of degree {k} names vertex {_outside(rows[bad[0]], n_vertices)}, "
                     f"but there are only {n_vertices} vertices (0 to {n_vertices - 1}).",
                     "index_out_of_range",
                     bad[:100],

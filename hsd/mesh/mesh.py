@@ -12,6 +12,9 @@ import numpy as np
 from hsd.errors import InputError, MetricError, Notice
 from hsd.mesh.complex import SimplicialComplex, permutation_sign
 
+SMALLEST, LARGEST = 1e-50, 1e50
+"""Range of the longest edge: the sixth power of a length must stay a float64."""
+
 
 @dataclass(frozen=True, eq=False)
 class Mesh:
@@ -101,6 +104,19 @@ class Mesh:
     @cached_property
     def squared_lengths(self) -> np.ndarray:
         """(n_edges,) squared length of each edge, unit². All metric quantities come from these."""
+        out = self._given_lengths
+        longest = float(out.max(initial=0.0))
+        if len(out) and not (longest == 0.0 or SMALLEST**2 <= longest <= LARGEST**2):
+            raise MetricError(
+                f"The longest edge of {self.name} is {longest**0.5:.3g} long; squared volumes need lengths between "
+                f"{SMALLEST:g} and {LARGEST:g}: change the unit.",
+                "scale",
+            )
+        out.flags.writeable = False
+        return out
+
+    @property
+    def _given_lengths(self) -> np.ndarray:
         if self.lengths2 is not None:
             return self.lengths2
         if self.points is None:
@@ -108,9 +124,7 @@ class Mesh:
                 f"{self.name} has neither positions nor edge lengths; use star='unit' or give coordinates.", "no_metric"
             )
         e = self.complex.simplices(1)
-        out = ((self.points[e[:, 1]] - self.points[e[:, 0]]) ** 2).sum(axis=1)
-        out.flags.writeable = False
-        return out
+        return ((self.points[e[:, 1]] - self.points[e[:, 0]]) ** 2).sum(axis=1)
 
     @property
     def points3(self) -> np.ndarray:

@@ -42,12 +42,16 @@ def measures(mesh: Mesh, k: int) -> np.ndarray:
     if k == 1:
         return np.sqrt(mesh.squared_lengths)
     if mesh.lengths2 is None and mesh.points is not None:  # from positions: no cancellation in thin simplices
-        p = mesh.points[mesh.complex.simplices(k)]
-        edges = p[:, 1:] - p[:, :1]  # (N_k, k, D)
-        r = np.linalg.qr(edges.transpose(0, 2, 1), mode="r")
+        r = _edge_triangles(mesh, k)
         return np.abs(np.prod(np.diagonal(r, axis1=1, axis2=2), axis=1)) / factorial(k)
     det = np.linalg.det(gram(simplex_lengths2(mesh, k)))
     return np.sqrt(np.maximum(det, 0.0)) / factorial(k)
+
+
+def _edge_triangles(mesh: Mesh, k: int, which: np.ndarray | slice = slice(None)) -> np.ndarray:
+    """R of the QR factorisation of the edge vectors from vertex 0 as columns, (m, k, k); RᵀR is their Gram matrix."""
+    p = mesh.points[mesh.complex.simplices(k)[which]]
+    return np.linalg.qr((p[:, 1:] - p[:, :1]).transpose(0, 2, 1), mode="r")
 
 
 def zero_measure(mesh: Mesh, k: int) -> np.ndarray:
@@ -58,9 +62,11 @@ def zero_measure(mesh: Mesh, k: int) -> np.ndarray:
     return np.flatnonzero(measures(mesh, k) <= FLAT * longest ** (k / 2))
 
 
-def gradient_products(mesh: Mesh, k: int, which: np.ndarray | slice = slice(None)) -> np.ndarray:
-    """⟨∇λ_i, ∇λ_j⟩ on k-simplices, (m, k+1, k+1), unit⁻².
+def gradient_frames(mesh: Mesh, k: int, which: np.ndarray | slice = slice(None)) -> np.ndarray:
+    """∇λ_i of k-simplices in an orthonormal frame of each, (m, k+1, k), unit⁻¹.
 
+    The edge vectors from vertex 0 are Q R; row i ≥ 1 is row i−1 of R⁻¹, row 0 minus their sum.  Inner products of
+    wedges come from minors of these rows, never from minors of their Gram matrix, which loses all digits in flat cells.
     Raises MetricError (zero_measure) naming the first degenerate simplex.
     """
     flat = zero_measure(mesh, k)
@@ -73,12 +79,18 @@ def gradient_products(mesh: Mesh, k: int, which: np.ndarray | slice = slice(None
             "zero_measure",
             flat[:100],
         )
-    inner = np.linalg.inv(gram(simplex_lengths2(mesh, k)[which]))
-    out = np.empty((len(inner), k + 1, k + 1))
-    out[:, 1:, 1:] = inner
-    out[:, 0, 1:] = out[:, 1:, 0] = -inner.sum(axis=2)
-    out[:, 0, 0] = inner.sum(axis=(1, 2))
-    return out
+    if mesh.lengths2 is None:
+        inverse = np.linalg.inv(_edge_triangles(mesh, k, which))
+    else:
+        lower = np.linalg.cholesky(gram(simplex_lengths2(mesh, k)[which]))  # G = L Lᵀ, R = Lᵀ
+        inverse = np.linalg.inv(lower).transpose(0, 2, 1)
+    return np.concatenate([-inverse.sum(axis=1, keepdims=True), inverse], axis=1)
+
+
+def gradient_products(mesh: Mesh, k: int, which: np.ndarray | slice = slice(None)) -> np.ndarray:
+    """⟨∇λ_i, ∇λ_j⟩ on k-simplices, (m, k+1, k+1), unit⁻².  Raises MetricError (zero_measure)."""
+    frames = gradient_frames(mesh, k, which)
+    return frames @ frames.transpose(0, 2, 1)
 
 
 def total_measure(mesh: Mesh) -> float:
