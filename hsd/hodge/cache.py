@@ -12,7 +12,7 @@ import io
 import os
 import tempfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -101,28 +101,32 @@ def write_entry(key: str, arrays: dict[str, np.ndarray]) -> bool:
     np.savez(buffer, **arrays)
     payload = buffer.getvalue()
     head = f"{FORMAT} {hashlib.sha256(payload).hexdigest()} {len(payload)}\n".encode()
-    folder = cache_folder()
+    path = cache_folder() / f"{key}{SUFFIX}"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=folder, suffix=".tmp")
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(head)
-                stream.write(payload)
-            os.replace(temporary, folder / f"{key}{SUFFIX}")
-        except OSError:
-            Path(temporary).unlink(missing_ok=True)
-            return False
-        _evict()
+        write_atomically(path, head + payload)
+        evict_oldest(_entries(), int(os.environ.get("HSD_CACHE_LIMIT", DEFAULT_LIMIT)), path)
     except OSError:
         return False
     return True
 
 
-def _evict() -> None:
-    limit = int(os.environ.get("HSD_CACHE_LIMIT", DEFAULT_LIMIT))
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file beside its place and rename it there, so that no reader sees a part of it.  Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+        os.replace(temporary, path)
+    except OSError:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def evict_oldest(paths: Iterable[Path], limit: int, newest: Path) -> None:
+    """Remove the files longest unused until the rest has at most ``limit`` bytes; ``newest`` stays."""
     known = []
-    for path in _entries():
+    for path in paths:
         try:
             stat = path.stat()
         except FileNotFoundError:
@@ -132,8 +136,9 @@ def _evict() -> None:
     for _, size, path in sorted(known, key=lambda entry: entry[0]):
         if total <= limit:
             return
-        path.unlink(missing_ok=True)
-        total -= size
+        if path != newest:
+            path.unlink(missing_ok=True)
+            total -= size
 
 
 def cached(

@@ -11,7 +11,6 @@ import io
 import json
 import os
 import re
-import tempfile
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from hsd.errors import HsdError
-from hsd.hodge.cache import cache_folder
+from hsd.hodge.cache import cache_folder, evict_oldest, write_atomically
 
 SUFFIX = ".item"
 DEFAULT_LIMIT = 2 * 2**30
@@ -55,24 +54,19 @@ def put(data: bytes, name: str) -> str:
     """
     name = Path(name.replace("\\", "/")).name[-200:] or "file"
     key = hashlib.sha256(name.encode() + b"\0" + data).hexdigest()[:32]
-    folder = store_folder()
-    path = folder / f"{key}{SUFFIX}"
+    path = store_folder() / f"{key}{SUFFIX}"
     if path.is_file():
         os.utime(path)
         return key
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=folder, suffix=".tmp")
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(json.dumps({"name": name}).encode() + b"\n")
-            stream.write(data)
-        os.replace(temporary, path)
+        write_atomically(path, json.dumps({"name": name}).encode() + b"\n" + data)
     except OSError as error:
         raise StoreError(
             f"{name} could not be kept on the server's disk ({error.strerror or error}); free space and try again.",
             "store_full",
         ) from error
-    _evict(path)
+    limit = int(os.environ.get("HSD_STORE_LIMIT", DEFAULT_LIMIT))
+    evict_oldest(path.parent.glob(f"*{SUFFIX}"), limit, path)
     return key
 
 
@@ -117,21 +111,3 @@ def get_arrays(key: str) -> dict[str, np.ndarray]:
             return {name: archive[name] for name in archive.files}
     except (ValueError, zipfile.BadZipFile) as error:
         raise StoreError("This link's field cannot be read; upload it again.") from error
-
-
-def _evict(newest: Path) -> None:
-    limit = int(os.environ.get("HSD_STORE_LIMIT", DEFAULT_LIMIT))
-    known = []
-    for path in newest.parent.glob(f"*{SUFFIX}"):
-        try:
-            stat = path.stat()
-        except FileNotFoundError:
-            continue
-        known.append((stat.st_mtime, stat.st_size, path))
-    total = sum(size for _, size, _ in known)
-    for _, size, path in sorted(known, key=lambda entry: entry[0]):
-        if total <= limit:
-            return
-        if path != newest:
-            path.unlink(missing_ok=True)
-            total -= size
