@@ -6,7 +6,7 @@
 
 Every measurement runs in a process of its own with one BLAS thread: CPU seconds of the eigen-work (one core; assembly
 included, mesh generation not; they do not see what else the machine does), and peak memory above that of the process
-with the mesh loaded.  ``ours`` contains the completeness check and writes no cache.  Baselines: ``scipy.sparse.linalg.eigsh(K, 64, ⋆₁, sigma=−0.1/L²)`` with scipy's
+with the mesh loaded.  ``ours`` contains the completeness check and writes no cache.  Baselines: ``eigsh(K, 64, ⋆₁, sigma=−0.1/L²)`` of scipy with its
 own factorisation (default ordering) and with ours (minimum degree, symmetric mode) as OPinv, same K and ⋆₁, tol 0.
 """
 

@@ -1,0 +1,70 @@
+"""Pictures of every page at two sizes, light and projector: ``python docs/make_screenshots.py`` (needs chromium).
+
+The server listens on this machine only and every outside host is blocked.  Files: docs/screens/PAGE-SIZE-THEME.png.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+ROOT = Path(__file__).resolve().parent.parent
+OUT = ROOT / "docs" / "screens"
+PORT = 8899
+PAGES = {
+    "mesh": "?shape=torus",
+    "harmonic_modes": "harmonic_modes",
+    "hodge_decomposition": "hodge_decomposition",
+    "spectral_energy": "spectral_energy",
+}
+SIZES = ((1280, 720), (1920, 1080))
+ARGS = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+
+
+def main() -> None:
+    OUT.mkdir(parents=True, exist_ok=True)
+    server = subprocess.Popen(
+        [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(PORT)],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    address = f"http://localhost:{PORT}"
+    try:
+        for _ in range(120):
+            try:
+                urllib.request.urlopen(f"{address}/_stcore/health", timeout=2).close()
+                break
+            except OSError:
+                time.sleep(0.25)
+        with sync_playwright() as play:
+            browser = play.chromium.launch(executable_path="/usr/bin/chromium", args=ARGS)
+            for page_name, path in PAGES.items():
+                for width, height in SIZES:
+                    for theme in ("light", "projector"):
+                        shoot(browser, f"{address}/{path}", theme, (width, height), page_name)
+            browser.close()
+    finally:
+        server.terminate()
+        server.wait(20)
+
+
+def shoot(browser, url: str, theme: str, size: tuple[int, int], name: str) -> None:
+    page = browser.new_page(viewport={"width": size[0], "height": size[1]})
+    page.route("**/*", lambda route: route.continue_() if "localhost" in route.request.url else route.abort())
+    start = time.perf_counter()
+    page.goto(url + ("&" if "?" in url else "?") + f"theme={theme}")
+    page.locator("canvas").first.wait_for(timeout=60000)
+    page.wait_for_timeout(5000)
+    page.screenshot(path=OUT / f"{name}-{size[0]}x{size[1]}-{theme}.png")
+    sys.stdout.write(f"{name} {size[0]}x{size[1]} {theme}: {time.perf_counter() - start:.1f} s\n")
+    page.close()
+
+
+if __name__ == "__main__":
+    main()
