@@ -8,7 +8,8 @@ from hsd.ui import cached
 from hsd.ui import modes_view as view
 from hsd.ui.bound import bound_selectbox, bound_toggle
 from hsd.ui.eigenwork import ready_basis
-from hsd.ui.page import page, space_sentence
+from hsd.ui.export import figure_html, table_csv
+from hsd.ui.page import page, provenance_record, space_sentence
 from hsd.ui.space import figure_ink, nothing_left, refused, space_controls, unit_of_eigenvalues
 from hsd.ui.state import get_state, update
 from hsd.ui.viewer import show
@@ -145,21 +146,28 @@ def period_matrix(state, basis) -> None:
     figure = period_figure(matrix, figure_ink(state))
     st.plotly_chart(figure, theme=None, key="modes/periods", alt="Period matrix as coloured cells")
     columns = {f"γ{j + 1}": matrix[:, j] for j in range(len(matrix))}
-    st.dataframe({"generator": list(range(1, len(matrix) + 1)), **columns}, hide_index=True, key="modes/ptable")
+    st.dataframe(
+        {"generator": list(range(1, len(matrix) + 1)), **columns},
+        hide_index=True,
+        column_config={name: st.column_config.NumberColumn(format="%.8g") for name in columns},
+        key="modes/ptable",
+    )
 
 
-def exports(p, basis) -> None:
-    st.markdown(f"All {basis.n_modes} modes with eigenvalues and parts. The file names carry the mesh's content hash.")
+def exports(p, state, basis, table, figure) -> None:
+    st.markdown(
+        f"All {basis.n_modes} modes with eigenvalues and parts; the table; the plot. Files or their names carry the "
+        "mesh's hash and the version. The picture: camera button of the view, or the command under Code."
+    )
+    name = f"{p.mesh.name}_k{basis.k}_{basis.bc}_{basis.star}_{p.mesh.content_hash[:8]}"
+    origin = provenance_record(p.mesh, state)
+    files = [(s, s, view.exporter(basis, s), view.FORMATS[s]) for s in view.formats_for(p.mesh, basis.k)]
+    files.append(("CSV", ".csv", lambda: table_csv(table, origin), "text/csv"))
+    files.append(("HTML", ".html", lambda: figure_html(figure, origin), "text/html"))
     with st.container(horizontal=True):
-        for suffix in view.formats_for(p.mesh, basis.k):
-            st.download_button(
-                suffix.upper().lstrip("."),
-                view.exporter(basis, suffix),
-                f"{p.mesh.name}_k{basis.k}_{basis.bc}_{basis.star}_{p.mesh.content_hash[:8]}{suffix}",
-                view.FORMATS[suffix],
-                key=f"modes/export{suffix}",
-                on_click="ignore",
-            )
+        for label, suffix, make, mime in files:
+            label = label.upper().lstrip(".")
+            st.download_button(label, make, name + suffix, mime, key=f"modes/export{suffix}", on_click="ignore")
 
 
 def code(p, state, basis, number) -> None:
@@ -167,13 +175,13 @@ def code(p, state, basis, number) -> None:
     st.code(view.modes_command(state, p.mesh, number), language="bash")
 
 
-def details(p, state, basis, number, table) -> None:
+def details(p, state, basis, number, table, figure) -> None:
     """Tables, periods, exports and code below the picture; only the open tab is made."""
     tabs = st.tabs(["Modes and residuals", "Periods", "Export", "Code"], key="modes/tabs", on_change="rerun")
     makers = [
         lambda: residual_table(basis, table),
         lambda: period_matrix(state, basis),
-        lambda: exports(p, basis),
+        lambda: exports(p, state, basis, table, figure),
         lambda: code(p, state, basis, number),
     ]
     for tab, make in zip(tabs, makers):
@@ -225,7 +233,7 @@ def main(p) -> None:
     for notice in basis.notices:
         st.info(notice.message)
     st.caption(space_sentence(state, p.mesh))
-    details(p, state, basis, number, table)
+    details(p, state, basis, number, table, figure)
 
 
 with page("Harmonic Modes", "Eigenmodes of the Hodge Laplacian; the harmonic ones, λ = 0, count the holes.") as p:

@@ -7,7 +7,7 @@ from hsd.ui import cached
 from hsd.ui import spectrum_view as view
 from hsd.ui.bound import bound_number, bound_segments, bound_selectbox, bound_toggle
 from hsd.ui.eigenwork import ready_basis
-from hsd.ui.export import table_csv
+from hsd.ui.export import figure_html, table_csv
 from hsd.ui.page import page, provenance_record, space_sentence
 from hsd.ui.space import figure_ink, nothing_left, refused, space_controls, unit_of_eigenvalues
 from hsd.ui.state import get_state, update
@@ -67,26 +67,28 @@ def picture(p, state, basis, field, energy, cut) -> None:
     show(scene, "spectrum/main", height=330, on_controls=moved)
 
 
-def plots(state, basis, energy, cut) -> None:
+def plots(state, basis, energy, cut) -> dict:
+    """The two plots on truncation; returns them by name."""
     ink, unit, log = figure_ink(state), unit_of_eigenvalues(state), state.spectrum.log
     left, right = st.columns(2)
     with left:
-        figure = power_figure(energy, ink, cut, state.spectrum.sums, log, unit)
-        st.plotly_chart(figure, theme=None, key="spectrum/power", alt="Energy of each mode against its eigenvalue")
+        power = power_figure(energy, ink, cut, state.spectrum.sums, log, unit)
+        st.plotly_chart(power, theme=None, key="spectrum/power", alt="Energy of each mode against its eigenvalue")
         st.caption(
             "Energy |cᵢ|² = ⟨φᵢ, ω⟩² of each mode, filled where it is kept. "
             + ("Blocks of equal eigenvalues are summed." if state.spectrum.sums else "")
         )
     with right:
-        figure = error_figure(energy, ink, cut, log)
-        st.plotly_chart(figure, theme=None, key="spectrum/error", alt="Relative error against the number of modes")
+        error = error_figure(energy, ink, cut, log)
+        st.plotly_chart(error, theme=None, key="spectrum/error", alt="Relative error against the number of modes")
         st.caption(
             f"With {cut} of {len(energy.columns)} modes the relative error is {energy.errors[cut]:.6g}; all of them "
             f"reach {energy.floor:.6g}. Parseval: |‖ω‖² − Σ|cᵢ|² − ‖rest‖²| / ‖ω‖² = {energy.parseval:.1e}."
         )
+    return {"energies": power, "errors": error}
 
 
-def counting(state, basis, energy) -> None:
+def counting(state, basis, energy) -> dict:
     laws = view.laws_of(basis)
     figure = counting_figure(
         energy.eigenvalues, energy.part, laws, figure_ink(state), unit_of_eigenvalues(state), state.spectrum.log
@@ -98,6 +100,7 @@ def counting(state, basis, energy) -> None:
         st.caption("Weyl's law (broad lines): " + "; ".join(law.text for law in laws.values()) + ".")
     elif state.star == "unit":
         st.caption("The unit star knows no lengths, so Weyl's law does not apply.")
+    return {"counting": figure}
 
 
 def parts(basis, field, energy, cut) -> None:
@@ -110,6 +113,22 @@ def parts(basis, field, energy, cut) -> None:
         "Share: of ‖ω‖², from the Hodge decomposition. In the basis, kept: how much of the part's energy all modes, "
         "and those kept, reach. What no mode reaches is the floor of the error curve."
     )
+
+
+def exports(p, state, field, energy, cut, figures) -> None:
+    """The numbers of all plots, and files."""
+    rows, origin = view.mode_rows(energy), provenance_record(p.mesh, state)
+    st.dataframe(rows, hide_index=True, height=260, key="spectrum/data")
+    name = f"spectrum_{p.mesh.name}_k{state.k}_{p.mesh.content_hash[:8]}"
+    files = {
+        "CSV": (".csv", lambda: table_csv(rows, origin), "text/csv"),
+        "NPZ": (".npz", lambda: view.energy_npz(energy, field, cut, origin), "application/octet-stream"),
+    }
+    for what, figure in figures.items():
+        files[f"HTML: {what}"] = (f"_{what}.html", lambda f=figure: figure_html(f, origin), "text/html")
+    with st.container(horizontal=True):
+        for label, (suffix, make, mime) in files.items():
+            st.download_button(label, make, name + suffix, mime, key=f"spectrum/export{suffix}", on_click="ignore")
 
 
 def main(p) -> None:
@@ -131,10 +150,10 @@ def main(p) -> None:
         return
     cut = view.cut_of(state, len(energy.columns))
     picture(p, state, basis, field, energy, cut)
-    plots(state, basis, energy, cut)
+    figures = plots(state, basis, energy, cut)
     left, right = st.columns(2)
     with left:
-        counting(state, basis, energy)
+        figures |= counting(state, basis, energy)
     with right:
         parts(basis, field, energy, cut)
     for notice in basis.notices:
@@ -143,15 +162,7 @@ def main(p) -> None:
     data, code = st.tabs(["Data", "Code"], key="spectrum/tabs", on_change="rerun")
     if data.open:
         with data:
-            rows = view.mode_rows(energy)
-            st.dataframe(rows, hide_index=True, height=260, key="spectrum/data")
-            st.download_button(
-                "CSV",
-                lambda: table_csv(rows, provenance_record(p.mesh, state)),
-                f"spectrum_{p.mesh.name}_k{basis.k}_{p.mesh.content_hash[:8]}.csv",
-                "text/csv",
-                on_click="ignore",
-            )
+            exports(p, state, field, energy, cut, figures)
     if code.open:
         with code:
             st.code(view.energy_code(state, p.mesh, field, cut), language="python")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -173,6 +175,23 @@ def mode_rows(energy: SpectralEnergy) -> dict[str, list]:
         "energy": energy.energies.tolist(),
         "error with modes up to this": energy.errors[1:].tolist(),
     }
+
+
+def energy_npz(energy: SpectralEnergy, field: Field, cut: int, provenance: Mapping[str, str]) -> bytes:
+    """Field, coefficients, eigenvalues, parts, errors and the truncated sum as an archive."""
+    out = io.BytesIO()
+    np.savez_compressed(
+        out,
+        omega=field.omega,
+        truncated=energy.reconstruct(cut),
+        kept=cut,
+        coefficients=energy.coefficients,
+        eigenvalues=energy.eigenvalues,
+        part=energy.part,
+        errors=energy.errors,
+        **provenance,
+    )
+    return out.getvalue()
 
 
 def cut_of(state: AppState, n: int) -> int:

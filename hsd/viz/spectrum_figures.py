@@ -270,7 +270,7 @@ def period_figure(periods: np.ndarray, ink: Ink) -> go.Figure:
             colorscale=plotly_scale("signed"),
             zmin=-top,
             zmax=top,
-            text=[[f"{v:.3g}" for v in row] for row in periods],
+            text=[[f"{v:.3g}" if abs(v) > 1e-12 * top else "0" for v in row] for row in periods],
             texttemplate="%{text}" if b <= 12 else None,
             showscale=b > 12,
             hovertemplate="∮ over %{y} of %{x} = %{z:.8g}<extra></extra>",

@@ -228,6 +228,29 @@ def test_the_lines_beside_the_plots_make_the_energies():
     assert np.array_equal(names["truncated"], energy.reconstruct(5))
 
 
+def test_the_archive_holds_field_coefficients_and_truncated_sum():
+    state = changed(AppState(), {"mesh.n": 250, "n_modes": 12})
+    basis = basis_of("torus", 250, 1, 12)
+    field = spectrum_view.field_of(state, basis.mesh)
+    energy = spectrum_view.energy_of(basis, field)
+    with np.load(io.BytesIO(spectrum_view.energy_npz(energy, field, 5, {"seed": "0"}))) as archive:
+        assert np.array_equal(archive["omega"], field.omega) and str(archive["seed"]) == "0"
+        assert np.array_equal(archive["coefficients"], energy.coefficients)
+        assert np.array_equal(archive["truncated"], energy.reconstruct(5)) and int(archive["kept"]) == 5
+
+
+@pytest.mark.parametrize("tab", ["Export", "Code"])
+def test_every_tab_of_the_modes_page_opens(tab):
+    app = opened("harmonic_modes", mesh="annulus", n=120, k=1, modes=6)
+    app.session_state["modes/tabs"] = tab
+    app.run()
+    assert not app.exception and not app.error
+    if tab == "Code":
+        assert "hsd.lowest_modes" in app.code[0].value and "python -m hsd figure" in app.code[1].value
+    else:
+        assert {"NPZ", "VTP", "VTU", "CSV", "HTML"} <= {b.label for b in app.get("download_button")}
+
+
 def test_fields_of_the_mesh_file_are_offered():
     from dataclasses import replace
 
