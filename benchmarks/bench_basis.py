@@ -6,8 +6,9 @@
 
 Every measurement runs in a process of its own with one BLAS thread: CPU seconds of the eigen-work (one core; assembly
 included, mesh generation not; they do not see what else the machine does), and peak memory above that of the process
-with the mesh loaded.  ``ours`` contains the completeness check and writes no cache.  Baselines: ``eigsh(K, 64, ⋆₁, sigma=−0.1/L²)`` of scipy with its
-own factorisation (default ordering) and with ours (minimum degree, symmetric mode) as OPinv, same K and ⋆₁, tol 0.
+with the mesh loaded.  ``ours`` contains the completeness check and writes no cache.  Baselines: scipy's
+eigsh(K, 64, ⋆₁, sigma=−0.1/L²) with its own factorisation (default ordering) and with ours (minimum degree, symmetric
+mode) as OPinv, same K and ⋆₁, tol 0.
 """
 
 from __future__ import annotations
