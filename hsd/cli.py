@@ -10,14 +10,15 @@ import argparse
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from hsd import __version__
 from hsd.cli_figure import add_options as add_figure_options
 from hsd.cli_figure import check as check_figure
 from hsd.cli_progress import Progress
-from hsd.cli_text import report_text, table
-from hsd.errors import HsdError, InputError
+from hsd.cli_text import report_text, table, whole_number
+from hsd.errors import HsdError, InputError, Notice
 
 FILE_HELP = "a mesh, point cloud or graph file, or gallery:NAME or gallery:NAME:VERTICES"
 OUT_HELP = "file to write: .npz, or .vtp, .vtu or .vtk for a viewer"
@@ -37,9 +38,9 @@ def build_parser() -> argparse.ArgumentParser:
     modes = commands.add_parser("modes", help="lowest eigenmodes of the Hodge Laplacian, each labelled with its part")
     _add_file(modes)
     _add_space(modes)
-    modes.add_argument("--n", type=_count, default=None, help="number of lowest modes, whatever their part (64)")
-    modes.add_argument("--n-exact", type=_count, default=None, help="instead of --n: number of exact modes")
-    modes.add_argument("--n-coexact", type=_count, default=None, help="instead of --n: number of coexact modes")
+    modes.add_argument("--n", type=whole_number, default=None, help="number of lowest modes, whatever their part (64)")
+    modes.add_argument("--n-exact", type=whole_number, default=None, help="instead of --n: number of exact modes")
+    modes.add_argument("--n-coexact", type=whole_number, default=None, help="instead of --n: number of coexact modes")
     modes.add_argument("--out", type=Path, help=OUT_HELP)
     _add_progress(modes)
     modes.set_defaults(run=run_modes, usage=modes.error)
@@ -50,8 +51,9 @@ def build_parser() -> argparse.ArgumentParser:
     split.add_argument(
         "--field",
         required=True,
-        help="a .npy, .npz or .csv file (a cochain in stored order, or vectors in file order), or the name of a field "
-        "within the mesh file; an edge value is positive from tail to head",
+        help="a .npy, .npz or .csv file (a cochain in stored order, vectors in file order, or a CSV with the header "
+        "tail,head,value), FILE.csv:COLUMN, FILE.npz:NAME, or the name of a field within the mesh file; an edge value "
+        "is positive from tail to head",
     )
     split.add_argument("--out", type=Path, help=OUT_HELP)
     _add_progress(split)
@@ -66,7 +68,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     shapes = commands.add_parser("gallery", help="write a mesh of the procedural gallery")
     shapes.add_argument("name", metavar="NAME", help="sphere, torus, … (an unknown name lists all)")
-    shapes.add_argument("--n", type=_count, default=2000, help="number of vertices aimed at (2000)")
+    shapes.add_argument("--n", type=whole_number, default=2000, help="number of vertices aimed at (2000)")
     shapes.add_argument("--out", type=Path, required=True, help="mesh file to write; its suffix is the format")
     shapes.set_defaults(run=run_gallery)
 
@@ -96,30 +98,45 @@ def _add_progress(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--progress", action="store_true", help="report progress even where there is no terminal")
 
 
-def _count(text: str) -> int:
-    value = int(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"must not be negative, got {value}")
-    return value
-
-
 # ---- commands ----------------------------------------------------------------------------------------------------
 
 
 def load(args: argparse.Namespace):
-    """The mesh that FILE names: a file, or ``gallery:NAME[:VERTICES]``."""
-    if args.file.startswith("gallery:"):
-        from hsd.mesh.primitives import gallery
+    """The mesh that FILE names: a file, or ``gallery:NAME[:VERTICES]``.  Options that do not apply are said."""
+    mesh = _gallery_or_file(args)
+    if args.command != "report":  # whose warnings say it
+        _write_notices(n for n in mesh.notices if n.kind == "ignored_option")
+    return mesh
 
+
+def _gallery_or_file(args: argparse.Namespace):
+    if args.file.startswith("gallery:"):
         name, _, count = args.file.removeprefix("gallery:").partition(":")
         if count and not count.isdecimal():
             raise InputError(f"After gallery:{name}: a number of vertices is expected, got {count!r}.", "bad_number")
-        return gallery(name, int(count) if count else 2000)
+        mesh = _gallery(name, int(count) if count else 2000)
+        options = {
+            "--weld": args.weld != 1e-6,
+            "--keep-loose": args.keep_loose,
+            "--fill-triangles": args.fill_triangles,
+            "--radius": args.radius is not None,
+        }
+        given = ", ".join(name for name, used in options.items() if used)
+        if given:
+            return mesh.with_notices(Notice("ignored_option", f"{given} changes nothing on a shape of the gallery."))
+        return mesh
     from hsd.mesh.io import load_mesh
 
     return load_mesh(
         args.file, weld=args.weld, keep_loose=args.keep_loose, fill_triangles=args.fill_triangles, radius=args.radius
     )
+
+
+def _gallery(name: str, n_vertices: int):
+    """A shape under the name that was asked for."""
+    from hsd.mesh.primitives import gallery
+
+    return replace(gallery(name, n_vertices), name=name)
 
 
 def run_report(args: argparse.Namespace) -> None:
@@ -148,6 +165,7 @@ def run_modes(args: argparse.Namespace) -> None:
             basis = lowest_modes(mesh, args.degree, 64 if args.n is None else args.n, **more)
     rows = [(i, part, float(value)) for i, (part, value) in enumerate(zip(basis.part, basis.eigenvalues, strict=True))]
     _write(table(rows, ("mode", "part", "eigenvalue")) + "\n")
+    _write("Modes are numbered part by part (harmonic, exact, coexact), each part by increasing eigenvalue.\n")
     _write_notices(basis.notices)
     if args.out:
         save_modes(args.out, mesh, basis)
@@ -190,9 +208,8 @@ def run_figure(args: argparse.Namespace) -> None:
 
 def run_gallery(args: argparse.Namespace) -> None:
     from hsd.mesh.io import save_mesh
-    from hsd.mesh.primitives import gallery
 
-    mesh = gallery(args.name, args.n)
+    mesh = _gallery(args.name, args.n)
     save_mesh(mesh, args.out)
     kinds = ("vertices", "edges", "triangles", "tetrahedra")
     counts = ", ".join(f"{n} {kind}" for n, kind in zip(mesh.complex.counts, kinds, strict=False))
@@ -224,7 +241,7 @@ def _check_out(path: Path | None) -> None:
             f"Results are written as .npz, .vtp, .vtu or .vtk; {path.name!r} ends in none of them.", "unknown_format"
         )
     if not path.parent.is_dir():
-        raise InputError(f"The folder {path.parent} does not exist; make it first.", "no_such_folder")
+        raise InputError(f"The folder {path.parent} does not exist; make it first.", "no_folder")
 
 
 def _write(text: str) -> None:
@@ -249,10 +266,10 @@ def main(argv: list[str] | None = None) -> int:
     except HsdError as error:
         return _fail(args, error.kind, error.message)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing is left to flush at exit
+        _drop_output()
         return 141
     except OSError as error:
-        return _fail(args, "file", f"{error.filename or 'A file'}: {error.strerror or error}.")
+        return _fail(args, "file", f"{error.filename or 'The output'}: {error.strerror or error}.")
     except MemoryError:
         return _fail(args, "memory", "There is not enough memory for this; use a smaller mesh or fewer modes.")
     except KeyboardInterrupt:
@@ -261,8 +278,23 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _fail(args: argparse.Namespace, kind: str, message: str) -> int:
-    if getattr(args, "json", False):
-        _write(json.dumps({"error": {"kind": kind, "message": message}}) + "\n")
-    else:
+    """Say the error where it is awaited; on the error stream where the output itself cannot be written."""
+    as_json = getattr(args, "json", False)
+    try:
+        if as_json:
+            _write(json.dumps({"error": {"kind": kind, "message": message}}) + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _drop_output()
+        return 141
+    except OSError:
+        _drop_output()
+        as_json = False
+    if not as_json:
         sys.stderr.write(f"error [{kind}]: {message}\n")
     return 1
+
+
+def _drop_output() -> None:
+    """Send what is still to be written, now and at exit, nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

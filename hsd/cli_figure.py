@@ -6,6 +6,7 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
+from hsd.cli_text import whole_number
 from hsd.errors import InputError
 
 PRESET = "preset:"
@@ -14,13 +15,15 @@ THEMES = ("light", "dark", "projector")
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Options of the command beside FILE, degree, boundary condition and star."""
-    parser.add_argument("--n", type=int, default=32, help="number of lowest modes to compute (32)")
+    parser.add_argument("--n", type=whole_number, default=32, help="number of lowest modes to compute (32)")
     parser.add_argument("--mode", type=int, default=0, help="mode to draw, by eigenvalue (0)")
     parser.add_argument(
         "--field", help="draw this field instead of a mode: a file or name as in decompose, or preset:NAME or "
         "preset:NAME:SEED (random, waves, blob, vortex_pair, coordinate)",
     )  # fmt: skip
-    parser.add_argument("--keep", type=int, help="with --field: also its sum over this many modes, and the difference")
+    parser.add_argument(
+        "--keep", type=whole_number, help="with --field: also its sum over this many modes, and the difference"
+    )
     parser.add_argument("--generators", action="store_true", help="draw the generators of homology")
     parser.add_argument("--no-arrows", action="store_true", help="leave arrows away")
     parser.add_argument("--edges", action="store_true", help="draw the edges of the mesh")
@@ -55,7 +58,7 @@ def check(args: argparse.Namespace) -> None:
     if args.out.suffix.lower() != ".png":
         raise InputError(f"Figures are written as .png; {args.out.name!r} does not end in it.", "unknown_format")
     if not args.out.parent.is_dir():
-        raise InputError(f"The folder {args.out.parent} does not exist; make it first.", "no_such_folder")
+        raise InputError(f"The folder {args.out.parent} does not exist; make it first.", "no_folder")
     if args.keep is not None and args.field is None:
         raise InputError("--keep counts the modes that a field is summed over; give --field too.", "usage")
 

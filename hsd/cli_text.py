@@ -1,7 +1,8 @@
-"""Results as text for a terminal: aligned tables and the readable form of a report."""
+"""Text of the terminal: aligned tables, the readable form of a report, and numbers among the options."""
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterable, Sequence
 
 LABELS = {
@@ -36,6 +37,13 @@ def show(value) -> str:
     if isinstance(value, (list, tuple)):
         return ", ".join(show(v) for v in value)
     return str(value)
+
+
+def whole_number(text: str) -> int:
+    """An option that counts something, as argparse wants it."""
+    if not text.strip().isdecimal():
+        raise argparse.ArgumentTypeError(f"expected a whole number, 0 or more, got {text!r}")
+    return int(text)
 
 
 def table(rows: Iterable[Sequence], header: Sequence[str] | None = None) -> str:

@@ -112,6 +112,62 @@ BAD = {  # {tmp} is a folder with the files of bad_files
 }
 
 
+KINDS = {  # one word for one fault, whichever command meets it
+    "no_file": [
+        "report {tmp}/gone.obj",
+        "decompose gallery:torus:100 --field {tmp}/gone.npy",
+        "decompose gallery:torus:100 --field {tmp}/gone.csv",
+        "figure {tmp}/gone.obj --out {tmp}/x.png",
+    ],
+    "no_folder": [
+        "modes gallery:torus:100 --out {tmp}/no/modes.npz",
+        "gallery torus --n 100 --out {tmp}/no/x.obj",
+        "figure gallery:torus:100 --out {tmp}/no/x.png",
+    ],
+    "unknown_format": [
+        "report {tmp}/noise.unknown",
+        "modes gallery:torus:100 --out {tmp}/modes.txt",
+        "gallery torus --n 100 --out {tmp}/x.unknown",
+        "figure gallery:torus:100 --out {tmp}/x.unknown",
+    ],
+}
+
+
+@pytest.mark.parametrize("kind, command", [(kind, command) for kind in KINDS for command in KINDS[kind]])
+def test_one_fault_has_one_kind(run, bad_files, kind, command):
+    assert run(*command.format(tmp=bad_files).split())[2].startswith(f"error [{kind}]: ")
+
+
+def test_a_path_that_is_no_file_is_said_as_what_it_is(run):
+    assert "no regular file" in run("report", "/dev/null")[2] and "path is empty" in run("report", "")[2]
+
+
+@pytest.mark.parametrize("option", ["--n", "--n-exact", "--n-coexact"])
+@pytest.mark.parametrize("value", ["3.5", "few", "-3", ""])
+def test_a_wrong_number_is_told_without_internal_names(run, option, value):
+    err = run("modes", "gallery:torus:100", f"{option}={value}")[2]
+    assert f"{option}: expected a whole number, 0 or more, got {value!r}" in err
+
+
+def test_options_that_do_not_apply_are_said(run, tmp_path):
+    run("gallery", "torus", "--n", 100, "--out", tmp_path / "torus.obj")
+    for file in (tmp_path / "torus.obj", "gallery:torus:100"):
+        for words in (["--radius", "1"], ["--fill-triangles"]):
+            facts = json.loads(run("report", file, *words, "--json")[1])
+            assert [w["kind"] for w in facts["warnings"]].count("ignored_option") == 1, (file, words)
+            assert "[ignored_option]" in run("modes", file, "--n", 2, *words)[1]
+        assert "[ignored_option]" not in run("modes", file, "--n", 2)[1]
+    assert run("report", tmp_path / "torus.obj", "--radius=-1")[2].startswith("error [radius]: ")
+
+
+def test_a_shape_has_the_name_that_was_asked_for(run, tmp_path):
+    from hsd.mesh.primitives import GALLERY
+
+    assert [cli._gallery(name, 30).name for name in GALLERY] == list(GALLERY)
+    assert run("report", "gallery:flat_torus:100")[1].splitlines()[0] == "flat_torus"
+    assert "flat_torus has no positions" in run("gallery", "flat_torus", "--out", tmp_path / "x.obj")[2]
+
+
 @pytest.fixture
 def bad_files(tmp_path):
     (tmp_path / "empty.obj").write_bytes(b"")
@@ -170,6 +226,15 @@ def test_modes_are_written_with_their_parts(run, tmp_path):
         assert (data["part"] == "harmonic").sum() == 2 and (data["eigenvalues"][:2] == 0).all()
         assert (int(data["degree"]), str(data["star"])) == (1, "galerkin")
         assert str(data["boundary_condition"]) == "absolute"
+
+
+def test_the_order_of_the_table_of_modes_is_said_and_true(run):
+    out = run("modes", "gallery:torus:500", "--degree", 1, "--n", 20)[1]
+    assert "part by part (harmonic, exact, coexact), each part by increasing eigenvalue" in out
+    rows = [line.split() for line in out.splitlines() if line.split()[:1] and line.split()[0].isdigit()]
+    order = ["harmonic", "exact", "coexact"]
+    keys = [(order.index(part), float(value)) for _, part, value in rows]
+    assert len(keys) == 20 and keys == sorted(keys)
 
 
 def test_numbers_of_exact_and_coexact_modes_are_kept(run, tmp_path):
@@ -257,6 +322,16 @@ def test_a_full_disk_is_a_sentence(run, monkeypatch):
     monkeypatch.setattr(cli, "load", full)
     code, _, err = run("report", "gallery:torus:500")
     assert code == 1 and "No space left" in err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize(
+    "words", ["report gallery:torus:100", "report gallery:torus:100 --json", "report x.obj --json"]
+)
+def test_an_output_that_is_full_is_a_sentence(words):
+    command = f"{sys.executable} -m hsd {words} > /dev/full"
+    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 1 and done.stderr.startswith("error [") and done.stderr.count("\n") == 1
 
 
 def test_a_reader_that_goes_away_is_no_error():

@@ -75,7 +75,7 @@ def test_a_field_and_its_truncation_have_the_error_of_the_library():
 
 BAD = {
     "format": (["gallery:torus:100", "--out", "x.jpg"], "unknown_format"),
-    "folder": (["gallery:torus:100", "--out", "nowhere/x.png"], "no_such_folder"),
+    "folder": (["gallery:torus:100", "--out", "nowhere/x.png"], "no_folder"),
     "keep without field": (["gallery:torus:100", "--keep", "3", "--out", "x.png"], "usage"),
     "mode beyond": (["gallery:torus:100", "--n", "4", "--mode", "4", "--out", "x.png"], "n_modes"),
     "negative mode": (["gallery:torus:100", "--n", "4", "--mode", "-1", "--out", "x.png"], "n_modes"),

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 import zipfile
+import zlib
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +21,8 @@ from hsd.mesh.mesh import Mesh
 
 SUFFIXES = (".npy", ".npz", ".csv")
 NAMES_IN_NPZ = ("omega", "field")
+END_NAMES = ({"tail", "head"}, {"source", "target"}, {"from", "to"}, {"vertex1", "vertex2"})
+"""First two column names of edge tables that no vector components have (u, v and i, j may be such)."""
 
 
 def read_field(mesh: Mesh, source: str, k: int) -> tuple[np.ndarray, str]:
@@ -29,8 +33,8 @@ def read_field(mesh: Mesh, source: str, k: int) -> tuple[np.ndarray, str]:
              with the mesh.
     A CSV with the columns ``tail,head,value`` (k = 1) or ``v0,…,vk,value`` lists values on simplices given by file
     point numbers, those not listed are zero; any other table of numbers is taken as the array that it shows.
-    Raises InputError (degree, no_such_file, not_this_format, shape, not_numeric, non_finite_field, not_in_mesh,
-    repeated_simplex, size_mismatch) and UnknownNameError.
+    Raises InputError (degree, no_file, empty, not_this_format, which_column, shape, not_numeric,
+    non_finite_field, not_in_mesh, repeated_simplex, size_mismatch) and UnknownNameError.
     """
     if not 0 <= k <= mesh.dim:
         raise InputError(f"{mesh.name} has forms of degree 0 to {mesh.dim}; got degree {k}.", "degree")
@@ -40,7 +44,7 @@ def read_field(mesh: Mesh, source: str, k: int) -> tuple[np.ndarray, str]:
     if path.suffix.lower() not in SUFFIXES:
         return _named_field(mesh, source, k)
     if not path.is_file():
-        raise InputError(f"There is no file {path}.", "no_such_file")
+        raise InputError(f"There is no file {path}.", "no_file")
     if path.suffix.lower() == ".csv":
         header, values = _read_csv(path)
         if header[:2] == ["tail", "head"] and k != 1:
@@ -50,15 +54,35 @@ def read_field(mesh: Mesh, source: str, k: int) -> tuple[np.ndarray, str]:
         if header[: k + 1] in (["tail", "head"], [f"v{i}" for i in range(k + 1)]) and len(header) > k + 1:
             column = _column(header[k + 1 :], inner, path.name) + k + 1
             return _from_simplices(mesh, values[:, [*range(k + 1), column]], k, path.name)
+        if set(header[:2]) in END_NAMES:
+            raise InputError(f"{path.name} has the columns {','.join(header[:6])}; {_listed(k)}.", "shape")
         values = values[:, 0] if values.shape[1] == 1 else values
+        if values.ndim == 2 and values.shape[1] == k + 2:
+            return _told(mesh, values, k, path.name)
     elif path.suffix.lower() == ".npz":
         values = _read_npz(path, inner, _largest(mesh, k))
     else:
-        try:
-            values = np.load(path, mmap_mode="r", allow_pickle=False)
-        except (ValueError, OSError, EOFError) as error:
-            raise InputError(f"{path.name} is not a NumPy array file: {error}.", "not_this_format") from None
+        with path.open("rb") as stream:
+            problem = _header_problem(stream, path.stat().st_size)
+        if problem:
+            raise InputError(f"{path.name} is not a NumPy array file that can be read: {problem}.", "not_this_format")
+        values = np.load(path, mmap_mode="r", allow_pickle=False)
     return cochain_of(mesh, values, k, path.name)
+
+
+def _listed(k: int) -> str:
+    names = "tail,head" if k == 1 else ",".join(f"v{i}" for i in range(k + 1))
+    return f"values on listed {'edges' if k == 1 else f'{k}-simplices'} need the header {names},value"
+
+
+def _told(mesh: Mesh, values: np.ndarray, k: int, what: str) -> tuple[np.ndarray, str]:
+    """``cochain_of`` of a table as wide as a list of simplices with values: a wrong shape says how to give that."""
+    try:
+        return cochain_of(mesh, values, k, what)
+    except InputError as error:
+        if error.kind != "shape":
+            raise
+        raise InputError(f"{error.message.removesuffix('.')}; {_listed(k)}.", "shape") from None
 
 
 def _column(names: list[str], wanted: str, what: str) -> int:
@@ -205,20 +229,40 @@ def _from_simplices(mesh: Mesh, table: np.ndarray, k: int, what: str) -> tuple[n
 def _read_csv(path: Path) -> tuple[list[str], np.ndarray]:
     """Header (lower case, empty where there is none) and the numbers, (m, columns)."""
     try:
-        with path.open(encoding="utf-8-sig") as lines:
-            first = [cell.strip().lower() for cell in lines.readline(10_000).split(",")]
-        header = first if any(not _is_number(cell) for cell in first) else []
-        values = np.loadtxt(path, delimiter=",", skiprows=int(bool(header)), ndmin=2, encoding="utf-8-sig")
-    except (ValueError, UnicodeDecodeError) as error:
-        reason = str(error).splitlines()[0].split(";")[0]
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError:
         raise InputError(
-            f"{path.name} is not a table of numbers separated by commas: {reason}.", "not_this_format"
+            f"{path.name} is not a table of numbers separated by commas: it is no UTF-8 text.", "not_this_format"
         ) from None
-    if values.size == 0 or (header and values.shape[1] != len(header)):
+    while len(lines) > 1 and lines[0].startswith("#") and lines[0].count(",") != lines[1].count(","):
+        lines = lines[1:]  # a comment, no header
+    first = [cell.strip().lower() for cell in lines[0][:10_000].lstrip("# ").split(",")] if lines else [""]
+    header = first if any(first) and any(not _is_number(cell) for cell in first if cell) else []
+    rows = [row for row in (line.split("#", 1)[0] for line in lines[bool(header) :]) if row.strip()]
+    if not rows:
+        raise InputError(f"{path.name} holds no rows of numbers.", "empty")
+    width = len(header) or rows[0].count(",") + 1
+    for i, row in enumerate(rows):
+        if row.count(",") + 1 != width:
+            need = f"{width} column names" if header else f"{width} columns in row 1"
+            raise InputError(f"{path.name} has {need}, but {row.count(',') + 1} columns in row {i + 1}.", "shape", (i,))
+    try:
+        return header, np.loadtxt(rows, delimiter=",", ndmin=2)
+    except ValueError:
+        i, j, cell = next(_bad_cells(rows), (0, 0, rows[0][:30]))
+        found = f"holds {cell[:30]!r}" if cell else "is empty"
         raise InputError(
-            f"{path.name} has {len(header)} column names, {values.shape[1]} columns and {len(values)} rows.", "shape"
-        )
-    return header, values
+            f"{path.name} is not a table of numbers separated by commas: column {j + 1} of row {i + 1} {found}.",
+            "not_this_format",
+            (i,),
+        ) from None
+
+
+def _bad_cells(rows: list[str]) -> Iterator[tuple[int, int, str]]:
+    for i, row in enumerate(rows):
+        for j, cell in enumerate(row.split(",")):
+            if not _is_number(cell):
+                yield i, j, cell.strip()
 
 
 def _is_number(text: str) -> bool:
@@ -239,29 +283,50 @@ def _read_npz(path: Path, name: str, limit: int) -> np.ndarray:
     try:
         with zipfile.ZipFile(path) as archive:
             members = {m.filename.removesuffix(".npy"): m for m in archive.infolist() if m.filename.endswith(".npy")}
-            likely = [n for n in (name, *NAMES_IN_NPZ) if n in members] if not name else [name]
-            likely = likely or (list(members) if len(members) == 1 else [])
-            if not likely or likely[0] not in members:
-                raise UnknownNameError(f"array in {path.name} (give {path.name}:NAME)", name, members or ["none"])
-            member = members[likely[0]]
+            name = name or _likely(list(members), path.name)
+            if name not in members:
+                raise UnknownNameError(f"array of {path.name}", name, members or ["none"])
+            member = members[name]
             if member.file_size > limit:
                 raise InputError(
-                    f"Array {likely[0]!r} of {path.name} has {member.file_size} bytes, too many for this mesh.",
+                    f"Array {name!r} of {path.name} has {member.file_size} bytes, too many for this mesh.",
                     "size_mismatch",
                 )
             with archive.open(member) as stream:
-                _check_header(stream, member.file_size)
+                problem = _header_problem(stream, member.file_size)
+            if problem:
+                raise InputError(f"Array {name!r} of {path.name} cannot be read: {problem}.", "not_this_format")
             with archive.open(member) as stream:
                 return np.lib.format.read_array(stream, allow_pickle=False)
-    except (zipfile.BadZipFile, ValueError, EOFError, OSError) as error:
-        raise InputError(f"{path.name} is not an archive of NumPy arrays: {error}.", "not_this_format") from None
+    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, OSError, NotImplementedError, RuntimeError):
+        raise InputError(
+            f"{path.name} is not an archive of NumPy arrays: it is no zip archive, or a damaged one.", "not_this_format"
+        ) from None
 
 
-def _check_header(stream, size: int) -> None:
-    """Raise ValueError where the header of an array promises more than the file has."""
-    read = np.lib.format.read_array_header_1_0
-    if np.lib.format.read_magic(stream) != (1, 0):
-        read = np.lib.format.read_array_header_2_0
-    shape, _, dtype = read(stream)
-    if math.prod(shape) * dtype.itemsize > size:
-        raise ValueError(f"its header promises shape {shape}, but it has {size} bytes")
+def _likely(names: list[str], what: str) -> str:
+    """The array meant where none is named: the only one, else one with a usual name."""
+    usual = [n for n in NAMES_IN_NPZ if n in names] or (names if len(names) == 1 else [])
+    if usual:
+        return usual[0]
+    if not names:
+        raise InputError(f"{what} holds no arrays.", "empty")
+    raise InputError(
+        f"{what} holds {len(names)} arrays ({', '.join(names[:10])}); name one, like {what}:{names[0]}.", "unknown_name"
+    )
+
+
+def _header_problem(stream, size: int) -> str | None:
+    """What keeps an array file from being read safely, in words, or None."""
+    try:
+        version = np.lib.format.read_magic(stream)
+        old = version == (1, 0)
+        read = np.lib.format.read_array_header_1_0 if old else np.lib.format.read_array_header_2_0
+        shape, _, dtype = read(stream)
+    except (ValueError, SyntaxError, TypeError, OverflowError):
+        return "it does not begin with the header of one"
+    if dtype.hasobject:
+        return "it holds Python objects, which are never unpickled; save plain numbers"
+    if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize > size - stream.tell():
+        return f"its header promises shape {shape} of {dtype}, but it has {size} bytes"
+    return None

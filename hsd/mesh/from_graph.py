@@ -22,10 +22,10 @@ def mesh_from_edges(
 ) -> Mesh:
     """A graph as a 1-dimensional mesh, without a metric unless it has coordinates.
 
-    edges : (m, 2) labels of end points; integers, or with neither points nor n_vertices any sortable labels.  Both
+    edges : (m, 2) labels of end points; integers, or with neither points nor n_vertices any integers or text.  Both
     directions and repetitions of an edge are one edge, loops are dropped.  Integer labels 0 … n−1 (n = n_vertices, or
-    the number of points, or one more than the largest label when all occur) are the vertex numbers; other labels are
-    numbered in increasing order and kept, per vertex, in ``point_fields["label"]``.
+    the number of points, or one more than the largest label when all occur) are the vertex numbers; other integers are
+    numbered in increasing order, text in order of first mention; both are kept in ``point_fields["label"]``.
     points : (n, D ≥ 2) or None.  fill_triangles : add every triangle whose three edges are there (the clique complex
     up to degree 2).
     Notices: ``duplicate_edges``, ``self_loops``, ``relabelled_vertices``, ``clique_complex``.
@@ -152,11 +152,24 @@ def _number_vertices(edges: np.ndarray, n: int | None) -> tuple[np.ndarray, int,
                 bad[:100],
             )
         return edges, n, None, []
-    labels, number = np.unique(edges, return_inverse=True)
+    labels, number = number_labels(edges)
     if edges.dtype.kind in "iu" and labels[0] == 0 and labels[-1] == len(labels) - 1:
         return edges, len(labels), None, []
+    order = "of first mention" if edges.dtype.kind in "US" else "of increasing label"
     message = (
-        f"Vertex labels are not 0 to {len(labels) - 1} (they run from {labels[0]} to {labels[-1]}); "
-        "vertices were numbered in increasing order of label, which point_fields['label'] keeps."
+        f"Vertex labels are not 0 to {len(labels) - 1} (from {labels[0]} to {labels[-1]}); "
+        f"vertices were numbered in order {order}, and point_fields['label'] keeps the labels."
     )
-    return number.reshape(-1, 2).astype(np.int64), len(labels), labels, [Notice("relabelled_vertices", message)]
+    return number, len(labels), labels, [Notice("relabelled_vertices", message)]
+
+
+def number_labels(ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct labels and their numbers in place of them: integers in increasing order, text in order of mention."""
+    labels, first, number = np.unique(ends, return_index=True, return_inverse=True)
+    number = number.reshape(ends.shape).astype(np.int64)
+    if ends.dtype.kind not in "US":
+        return labels, number
+    order = np.argsort(first)
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return labels[order], rank[number]

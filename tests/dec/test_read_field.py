@@ -124,7 +124,7 @@ BAD = {
     "large.npz": (_npz(omega=np.zeros(100_000)), "size_mismatch"),
     "pickle.npz": (_npz(omega=np.array([{}], object)), "not_this_format"),
     "which.npz": (_npz(a=np.zeros(5), b=np.zeros(5)), "unknown_name"),
-    "none.npz": (_npz(), "unknown_name"),
+    "none.npz": (_npz(), "empty"),
     "words.csv": (b"tail,head,value\n0,one,2\n", "not_this_format"),
     "binary.csv": (b"\xff\xfe\x00\x81", "not_this_format"),
     "head.csv": (b"tail,head\n0,1,2\n", "shape"),
@@ -135,12 +135,65 @@ BAD = {
     "loop.csv": (b"tail,head,value\n0,4,2\n", "not_in_mesh"),
     "twice.csv": (b"tail,head,value\n0,1,2\n1,0,2\n", "repeated_simplex"),
     "inf.csv": (b"tail,head,value\n0,1,inf\n", "non_finite_field"),
-    "gone.csv": (None, "no_such_file"),
-    "gone.npz": (None, "no_such_file"),
+    "gone.csv": (None, "no_file"),
+    "gone.npz": (None, "no_file"),
+    "cut.npy": (_npy(np.ones(5))[:-8], "not_this_format"),
+    "no_rows.csv": (b"tail,head,value\n", "empty"),
+    "nothing.csv": (b"", "empty"),
+    "comment.csv": (b"# nothing\n\n", "empty"),
+}
+
+SAID = {  # content, what the sentence must say
+    "gap.csv": (b"tail,head,value\n0,1,2\n1,0,\n", r"column 3 of row 2 is empty\.$"),
+    "word.csv": (b"0,1,2\n1,one,3\n", r"column 2 of row 2 holds 'one'\.$"),
+    "wide.csv": (b"tail,head,value\n0,1,2\n1,0,2,5\n", r"3 column names, but 4 columns in row 2\.$"),
+    "ragged.csv": (b"0,1,2\n1,0\n", r"3 columns in row 1, but 2 columns in row 2\.$"),
+    "binary.csv": (b"\xff\xfe\x00\x81", r"no UTF-8 text\.$"),
+    "swapped.csv": (b"head,tail,value\n0,1,2\n", r"columns head,tail,value; .* header tail,head,value\.$"),
+    "graph.csv": (b"source,target,w\n0,1,2\n", r"header tail,head,value\.$"),
+    "bare.csv": (b"0,1,2\n1,3,2\n3,5,1\n", r"expected .*; .* header tail,head,value\.$"),
+    "objects.npy": (_npy(np.array([{}], object), pickled=True), r"Python objects, which are never unpickled"),
+    "objects.npz": (_npz(omega=np.array([{}], object)), r"Python objects, which are never unpickled"),
+    "two.npz": (_npz(a=np.zeros(5), b=np.zeros(5)), r"2 arrays \(a, b\); name one, like two.npz:a\.$"),
 }
 
 
-@pytest.mark.filterwarnings("ignore:loadtxt")
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", SAID)
+def test_a_bad_field_says_where_and_what(tmp_path, name):
+    content, says = SAID[name]
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(HsdError, match=says) as caught:
+        read_field(MESH, str(tmp_path / name), 1)
+    assert ".." not in caught.value.message and "''" not in caught.value.message
+
+
+def test_an_unknown_array_of_an_archive_lists_the_known_ones(tmp_path):
+    np.savez(tmp_path / "many.npz", a=np.zeros(5), b=np.ones(5))
+    with pytest.raises(HsdError, match="'c'; known: a, b") as caught:
+        read_field(MESH, f"{tmp_path / 'many.npz'}:c", 1)
+    assert caught.value.kind == "unknown_name"
+
+
+@pytest.mark.parametrize("head", ["u,v\n", "vx,vy\n", "# made, in, May\nu,v\n", "# plain\n", "# u,v\n", ""])
+def test_a_header_of_components_leaves_vectors_vectors(tmp_path, head):
+    path = tmp_path / "wind.csv"
+    path.write_text(head + "0,1\n" * 6)
+    planar = replace(MESH, points=POINTS[:, :2])
+    omega, sentence = read_field(planar, str(path), 1)
+    assert np.allclose(omega, np.diff(POINTS[EDGES, 1], axis=1)[:, 0]) and "node vectors" in sentence
+
+
+@pytest.mark.parametrize("mark", ["", "# "])
+def test_a_column_of_several_is_found_by_name(tmp_path, mark):
+    (tmp_path / "flow.csv").write_text(f"{mark}tail,head,april,may\n0,1,2,3\n")
+    assert read_field(MESH, f"{tmp_path / 'flow.csv'}:may", 1)[0].tolist() == [3, 0, 0, 0, 0]
+    with pytest.raises(HsdError, match=r"flow\.csv:april") as caught:
+        read_field(MESH, str(tmp_path / "flow.csv"), 1)
+    assert caught.value.kind == "which_column"
+
+
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("name", BAD)
 def test_a_bad_field_is_refused_by_kind(tmp_path, name):
     content, kind = BAD[name]

@@ -127,6 +127,28 @@ def test_graph_without_positions_round_trips_through_npz(tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "source,target,w\ncarol,alice,5\nalice,New York,6\n",
+        'source;target;w\n"carol"; alice;5\nalice;"New York";6\r\n',
+        "# people\nfrom\tto\tw\ncarol\talice\t5\n\nalice\tNew York\t6\n",
+    ],
+)
+def test_a_graph_with_text_labels_keeps_them(text, tmp_path):
+    mesh = load_mesh_bytes(text.encode(), "g.csv")
+    assert mesh.point_fields["label"].tolist() == ["carol", "alice", "New York"]
+    assert mesh.complex.simplices(1).tolist() == [[0, 1], [1, 2]] and mesh.cell_fields["w"].tolist() == [5, 6]
+    assert [n.kind for n in mesh.notices] == ["relabelled_vertices"] and "carol is 0" in mesh.notices[0].message
+    save_mesh(mesh, tmp_path / "g.npz")
+    assert load_mesh(tmp_path / "g.npz").point_fields["label"].tolist() == ["carol", "alice", "New York"]
+
+
+def test_labels_may_mix_numbers_and_text():
+    mesh = load_mesh_bytes(b"u,v\n7,a\n7,8\n", "g.csv")
+    assert mesh.point_fields["label"].tolist() == ["7", "a", "8"]
+
+
 def test_fill_triangles_makes_the_clique_complex():
     text = b"source,target\n0,1\n1,2\n2,0\n2,3\n"
     assert load_mesh_bytes(text, "g.csv").complex.counts == (4, 4)
@@ -282,8 +304,8 @@ def test_writing_refuses_what_it_cannot_keep(tmp_path):
         ("a.stl", {"point_data": {"a": np.zeros(8)}}, "cannot_write"),
         ("a.vtu", {"point_data": {"a": np.zeros(7)}}, "shape"),
         ("a.vtu", {"cell_data": {"a": np.zeros(7)}}, "shape"),
-        ("a.abc", {}, "unknown_name"),
-        ("no/such/folder/a.obj", {}, "no_file"),
+        ("a.abc", {}, "unknown_format"),
+        ("no/such/folder/a.obj", {}, "no_folder"),
     ):
         with pytest.raises(HsdError) as caught:
             save_mesh(mesh, tmp_path / path, **arguments)

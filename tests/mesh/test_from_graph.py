@@ -9,7 +9,7 @@ import pytest
 
 from hsd.errors import InputError
 from hsd.mesh import from_graph
-from hsd.mesh.from_graph import clique_triangles, mesh_from_edges
+from hsd.mesh.from_graph import clique_triangles, mesh_from_edges, number_labels
 
 
 def kinds(mesh) -> list[str]:
@@ -38,10 +38,22 @@ def test_other_labels_are_numbered_in_order_and_kept(shift):
     np.testing.assert_array_equal(mesh.point_fields["label"], np.array([0, 4, 9]) + shift)
 
 
-def test_text_labels_are_numbered_in_order_and_kept():
+def test_text_labels_are_numbered_in_order_of_first_mention_and_kept():
     mesh = mesh_from_edges(np.array([["b", "a"], ["c", "b"]]))
-    assert mesh.point_fields["label"].tolist() == ["a", "b", "c"]
-    np.testing.assert_array_equal(mesh.complex.simplices(1), [[0, 1], [1, 2]])
+    assert mesh.point_fields["label"].tolist() == ["b", "a", "c"]
+    assert "first mention" in mesh.notices[0].message
+    np.testing.assert_array_equal(mesh.complex.simplices(1), [[0, 1], [0, 2]])
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("text", [False, True])
+def test_labels_come_back_from_their_numbers(seed, text):
+    ends = np.random.default_rng(seed).integers(-9, 9, (30, 2))
+    ends = ends.astype(str) if text else ends
+    labels, number = number_labels(ends)
+    np.testing.assert_array_equal(labels[number], ends)
+    firsts = list(dict.fromkeys(ends.ravel().tolist()))
+    assert labels.tolist() == (firsts if text else sorted(firsts))
 
 
 def test_stated_vertices_without_edges_are_components():

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from numbers import Real
 from pathlib import Path
 
-from hsd.errors import InputError
+from hsd.errors import InputError, Notice
 from hsd.mesh.build import build_mesh
 from hsd.mesh.io.glb import read_glb
 from hsd.mesh.io.msh import read_msh
@@ -52,12 +53,18 @@ def load_mesh(
 
     weld : tolerance relative to the box diagonal, 0 = off;  keep_loose : keep points that no cell uses;
     fill_triangles : a graph becomes its clique complex up to triangles;  radius : of the alpha complex of points.
-    What was changed on the way is in ``mesh.notices``.
-    Raises InputError: no_file, unknown_format, not_this_format, empty, truncated, header_too_large …
+    What was changed on the way is in ``mesh.notices``, and which option changed nothing (``ignored_option``).
+    Raises InputError: no_file, bad_option, radius, unknown_format, not_this_format, empty, truncated,
+    header_too_large …
     """
+    if not isinstance(path, (str, os.PathLike)):
+        raise InputError(f"The path of a mesh file is a text or a pathlib.Path; got {path!r}.", "bad_option")
+    if not os.fspath(path):
+        raise InputError("The path is empty; give the path of a mesh file.", "no_file")
+    _check_options(weld, radius)
     path = Path(path)
     if not path.is_file():
-        what = "is a folder" if path.is_dir() else "does not exist"
+        what = "is a folder" if path.is_dir() else "is no regular file" if path.exists() else "does not exist"
         raise InputError(f"{path} {what}; give the path of a mesh file.", "no_file")
     try:
         return _load(Source(path.name, path=path), weld, keep_loose, fill_triangles, radius)
@@ -74,6 +81,10 @@ def load_mesh_bytes(
     radius: float | None = None,
 ) -> Mesh:
     """A mesh from the content of a file, such as an upload; ``filename`` names the format.  See :func:`load_mesh`."""
+    if not isinstance(data, (bytes, bytearray, memoryview)) or not isinstance(filename, str):
+        found = f"{type(data).__name__} and {filename!r}"
+        raise InputError(f"The content of a file as bytes and its name are needed; got {found}.", "bad_option")
+    _check_options(weld, radius)
     return _load(Source(filename, data=bytes(data)), weld, keep_loose, fill_triangles, radius)
 
 
@@ -101,7 +112,25 @@ def read_raw(source: Source) -> RawMesh:
 
 
 def _load(source: Source, weld: float, keep_loose: bool, fill_triangles: bool, radius: float | None) -> Mesh:
-    return build_mesh(read_raw(source), Path(source.name).stem, weld, keep_loose, fill_triangles, radius)
+    mesh = build_mesh(read_raw(source), Path(source.name).stem, weld, keep_loose, fill_triangles, radius)
+    kinds = {notice.kind for notice in mesh.notices}
+    ignored = []
+    if radius is not None and "alpha_complex" not in kinds:
+        ignored.append("radius is for point clouds")
+    if fill_triangles and "clique_complex" not in kinds:
+        ignored.append("fill_triangles is for graphs")
+    if not ignored:
+        return mesh
+    return mesh.with_notices(Notice("ignored_option", f"{source.name}: {' and '.join(ignored)}; it changed nothing."))
+
+
+def _check_options(weld: float, radius: float | None) -> None:
+    """Refuse what is no number, and a negative radius, whatever the file holds."""
+    for name, value in (("weld tolerance", weld), ("radius", 0.0 if radius is None else radius)):
+        if not isinstance(value, Real) or isinstance(value, bool):
+            raise InputError(f"The {name} must be a number; got {value!r}.", "bad_option")
+    if radius is not None and not radius >= 0:
+        raise InputError(f"The radius of an alpha complex must be 0 or more; got {radius}.", "radius")
 
 
 __all__ = ["READERS", "WRITERS", "load_mesh", "load_mesh_bytes", "read_raw", "save_mesh"]

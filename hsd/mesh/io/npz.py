@@ -71,7 +71,7 @@ def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, source: Source) -> n
             shape, fortran, dtype = reader(handle)
         except (ValueError, SyntaxError, TypeError, OverflowError) as error:
             raise InputError(f"{source.name}: {name} is no NumPy array.", "not_this_format") from error
-        if dtype.kind not in "biuf":
+        if dtype.kind not in ("biufU" if name.startswith("point/") else "biuf"):  # labels of a graph may be text
             raise InputError(f"{source.name}: {name} holds {dtype}, not numbers; objects are never unpickled.", "shape")
         if any(not isinstance(s, int) or s < 0 for s in shape) or math.prod(shape) * dtype.itemsize > info.file_size:
             raise InputError(

@@ -14,7 +14,7 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from hsd.errors import InputError, UnknownNameError
+from hsd.errors import InputError
 from hsd.mesh.mesh import Mesh
 
 VTK_TYPE = {0: 1, 1: 3, 2: 5, 3: 10}
@@ -113,12 +113,16 @@ def save_mesh(
     refused, own ones left out.
     Points, their order, cells and winding survive a round trip exactly, but for STL (32-bit, no index).  PLY has no
     cells for isolated vertices: load them again with keep_loose=True.
-    Raises InputError (cannot_write, no_positions, shape); UnknownNameError for an unknown suffix.
+    Raises InputError (unknown_format, no_folder, cannot_write, no_positions, shape).
     """
     path = Path(path)
     suffix = path.suffix.lower().lstrip(".")
     if suffix not in WRITERS:
-        raise UnknownNameError("mesh format to write", f".{suffix}", [f".{s}" for s in WRITERS])
+        known = ", ".join("." + s for s in WRITERS)
+        found = "." + suffix if suffix else "(no suffix)"
+        raise InputError(f"{path.name}: unknown mesh format to write {found}; known: {known}.", "unknown_format")
+    if not path.parent.is_dir():
+        raise InputError(f"The folder {path.parent} does not exist; make it first.", "no_folder")
     writer, degrees, holds_fields = WRITERS[suffix]
     cells, numbers = cells_to_write(mesh)
     if mesh.points is None and (suffix != "npz" or mesh.dim > 1 or mesh.lengths2 is not None):
@@ -144,7 +148,7 @@ def save_mesh(
     try:
         path.write_bytes(content)
     except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror or error}.", "no_file") from error
+        raise InputError(f"{path} cannot be written: {error.strerror or error}.", "cannot_write") from error
 
 
 # ---- text helpers ------------------------------------------------------------------------------------------------
