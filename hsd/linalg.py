@@ -249,6 +249,9 @@ def _iterative_spectrum(
         vectors = np.concatenate([vectors, new], axis=1)
         order = np.argsort(values, kind="stable")
         values, vectors = values[order], vectors[:, order]
+        if len(values) <= n and len(values) < pencil.n_wanted:
+            ask = n + guard - len(values)
+            continue
         progress("checking completeness", None)
         best, gap = _cut(values, n)
         if gap < CUT_GAP:  # the guard pairs end inside one block: look further up
@@ -277,7 +280,7 @@ def _deflated_arpack(
     def deflate(x: np.ndarray) -> np.ndarray:
         return x - known @ (m_known.T @ x) if known.shape[1] else x
 
-    ncv = min(pencil.size - 1, max(2 * ask + 1, 20))
+    ncv = min(pencil.size - 1, max(2 * ask + 1, 40))
     solves = count(1)
 
     def step() -> None:
@@ -307,12 +310,15 @@ def _deflated_arpack(
                 mass, k=ask, M=mass, sigma=0.0, OPinv=inverse, which="LM", v0=v0, ncv=ncv, tol=tol, maxiter=200
             )
             theta = 1.0 / shifted
-    except ArpackNoConvergence as error:
-        raise SolverError(
-            f"The eigen-solver found {len(error.eigenvalues)} of {ask} pairs and then stalled; "
-            "ask for fewer modes, or mend very thin cells (the eigenvalues of very thin bars lie too close together).",
-            "no_convergence",
-        ) from error
+    except ArpackNoConvergence as error:  # what has converged is kept: the inertia count says what is missing
+        if not len(error.eigenvalues):
+            raise SolverError(
+                f"The eigen-solver found none of {ask} pairs; ask for fewer modes, or mend very thin cells (the "
+                "eigenvalues of very thin bars lie too close together).",
+                "no_convergence",
+            ) from error
+        theta = error.eigenvalues if pencil.mass is None else 1.0 / error.eigenvalues
+        vectors = error.eigenvectors
     values = 1.0 / theta - pencil.shift
     order = np.argsort(values, kind="stable")
     return values[order], vectors[:, order]
