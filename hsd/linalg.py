@@ -110,8 +110,12 @@ def _nested_dissection(matrix: sp.csc_matrix) -> np.ndarray:
     """Fill-reducing order of a matrix of symmetric pattern by METIS, (n,)."""
     import pymetis
 
-    pattern = sp.csr_matrix(matrix - sp.diags(matrix.diagonal()))
-    pattern.eliminate_zeros()
+    # METIS crashes on one-sided edges, which rounding makes (0 here, 1e-18 there): the structure is symmetrised
+    coo = sp.coo_matrix(matrix)
+    off = coo.row != coo.col
+    ones = np.ones(int(off.sum()), np.int8)
+    half = sp.csr_matrix((ones, (coo.row[off], coo.col[off])), shape=matrix.shape)
+    pattern = (half + half.T).tocsr()
     graph = pymetis.CSRAdjacency(pattern.indptr.astype(np.int32), pattern.indices.astype(np.int32))
     return np.asarray(pymetis.nested_dissection(graph)[0], dtype=np.int64)
 

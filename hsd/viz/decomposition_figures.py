@@ -22,7 +22,7 @@ def energy_bar(energies: Mapping[str, float], ink: Ink) -> go.Figure:
             x=[share],
             y=["‖ω‖²"],
             orientation="h",
-            name=look.name,
+            name=look.name.split()[-1],  # the symbol: the legend stays in one line in big type
             text=[f"{100 * share:.3g} %" if share > 0.04 else ""],
             textposition="inside",
             insidetextanchor="middle",
@@ -37,7 +37,7 @@ def energy_bar(energies: Mapping[str, float], ink: Ink) -> go.Figure:
             textfont={"color": "#ffffff", "size": ink.size + 2},
             hovertemplate=f"{look.name}: %{{x:.6g}} of ‖ω‖²<extra></extra>",
         )
-    styled(figure, ink, 120)
+    styled(figure, ink, 60 + 5 * ink.size)
     figure.update_layout(barmode="stack", bargap=0.1, legend_traceorder="normal")
     figure.update_xaxes(range=[0, 1.004], tickformat=".0%", fixedrange=True)
     figure.update_yaxes(showticklabels=False, fixedrange=True, showline=False, ticks="")

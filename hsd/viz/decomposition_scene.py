@@ -97,7 +97,7 @@ def parts_scene(
         drawn = None
         if arrows and picture.arrows is not None:
             drawn = Arrows(picture.glyphs, Mix(picture.arrows, coefficients, weights=follows), picture.name)
-        title = "ω = w_d dα + w_δ δβ + w_γ γ" if part is None else LOOKS[part].name
+        title = "ω, weighted" if part is None else LOOKS[part].name
         panels.append(replace(panel_with(surface, colour, drawn, layers, title), markers=tuple(markers)))
     controls = [Control(WEIGHTS[p], f"{WEIGHTS[p]} ({SYMBOLS[p]})", -2, 2, weights[p], 0.01) for p in PARTS]
     return _scene(panels, controls, clip, theme, caption, tool or Tool())
