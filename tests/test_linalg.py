@@ -12,7 +12,7 @@ from hsd.linalg import ORDERINGS, Factor, MassSolver, orthonormalise
 
 def random_definite(n, seed):
     rng = np.random.default_rng(seed)
-    a = sp.random(n, n, 4 / n, random_state=rng, format="csr")
+    a = sp.random(n, n, min(1.0, 4 / n), random_state=rng, format="csr")
     return (a + a.T + 10 * sp.identity(n)).tocsc()
 
 
