@@ -39,7 +39,13 @@ def test_whole_spectrum_equals_dense_eigh(name, star, bc):
         assert np.abs(gram - np.eye(n)).max() <= 1e-8
 
 
-@pytest.mark.parametrize(("name", "star", "bc"), cases(MEDIUM, stars=("galerkin", "unit")))
+UNEVEN = ("moebius", "klein", "solid_torus", "cube")
+"""With the unit star nearly all low modes of these are coexact, so that one list is extended several times."""
+
+
+@pytest.mark.parametrize(
+    ("name", "star", "bc"), cases(MEDIUM, stars=("galerkin",)) + cases(MEDIUM, stars=("unit",), names=UNEVEN)
+)
 def test_low_modes_equal_dense_eigenvalues_with_small_residuals(name, star, bc):
     """The iterative route (n above the dense threshold), degree by degree."""
     mesh = mesh_of(name, MEDIUM)
