@@ -1,0 +1,78 @@
+"""One mesh with the factorisations that making and scoring of data share."""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+
+import numpy as np
+import scipy.sparse as sp
+
+from hsd.dec.flat import cells_to_vertices
+from hsd.dec.operators import DEC
+from hsd.dec.whitney import sharp_matrix
+from hsd.errors import check_choice
+from hsd.hodge.solver import HodgeSolver
+from hsd.mesh.mesh import Mesh
+from hsd.mesh.metric import measures
+
+
+class Ground:
+    """A mesh with its operators and solvers, each made once at first use.
+
+    star, bc : as in :class:`hsd.dec.operators.DEC`
+    """
+
+    def __init__(self, mesh: Mesh, star: str = "galerkin", bc: str = "absolute"):
+        self.mesh = mesh
+        self.solver = HodgeSolver(mesh, star, bc)
+        self._node_matrix = lru_cache(maxsize=None)(self._make_node_matrix)
+
+    @property
+    def dec(self) -> DEC:
+        return self.solver.dec
+
+    @cached_property
+    def vertex_measure(self) -> np.ndarray:
+        """(n_vertices,) lumped ⋆_0: area (volume) of each vertex."""
+        return np.asarray(self.dec.star(0).diagonal())
+
+    @cached_property
+    def measure(self) -> float:
+        """Area or volume of the mesh."""
+        return float(self.vertex_measure.sum())
+
+    @cached_property
+    def moment_points(self) -> np.ndarray:
+        """(n_vertices, D): positions minus the centroid by measure, over the radius of the ball (disc) of equal size.
+
+        The radius is (area/4π)^½ of a sphere on surfaces and (3 volume/4π)^⅓ in tets, so that moments are scale-free.
+        """
+        x = self.mesh.points - self.vertex_measure @ self.mesh.points / self.measure
+        if self.mesh.dim == 2:
+            return x / np.sqrt(self.measure / (4 * np.pi))
+        return x / np.cbrt(3 * self.measure / (4 * np.pi))
+
+    def node_values(self, degree: int, reading: str, forms: np.ndarray) -> np.ndarray:
+        """Node values of forms (…, N_k) → (…, n_vertices, C): C = 1 for "scalar" and "density", D for vectors."""
+        matrix = self.node_matrix(degree, reading)
+        flat = forms.reshape(-1, forms.shape[-1])
+        out = np.asarray((matrix @ flat.T).T)
+        return out.reshape(*forms.shape[:-1], self.mesh.complex.n_vertices, -1)
+
+    def node_matrix(self, degree: int, reading: str) -> sp.csr_matrix:
+        """(n_vertices · C, N_k), row v · C + c: the map of :meth:`node_values` (see tasks.base.READINGS).
+
+        Raises InputError (choice of the reading; a degree that does not fit it).
+        """
+        return self._node_matrix(degree, reading)
+
+    def _make_node_matrix(self, degree: int, reading: str) -> sp.csr_matrix:
+        check_choice("reading", reading, ("scalar", "circulation", "flux", "density"))
+        mesh = self.mesh
+        if reading == "scalar":
+            return sp.identity(mesh.complex.n(0), format="csr")
+        if reading == "density":
+            signs = mesh.require_orientation("The density of a top form")
+            inverse = sp.diags(signs / measures(mesh, mesh.dim))
+            return sp.csr_matrix(cells_to_vertices(mesh) @ inverse)
+        return sharp_matrix(mesh, degree, "vertices", rotate=reading == "flux" and mesh.dim == 2)
