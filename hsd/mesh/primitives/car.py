@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hsd.errors import check_choice
+from hsd.errors import InputError, check_choice
 from hsd.mesh.mesh import Mesh
 from hsd.mesh.primitives.car_shape import OUTLINE, Car, CarShape
 from hsd.mesh.primitives.isosurface import isosurface
@@ -13,6 +13,8 @@ from hsd.mesh.primitives.remesh import flips, reduce_to, remesh, snap_creases
 STYLES = tuple(OUTLINE)
 AREA = 33.0
 """Area in m², weighted by the wished density; only sets the first grid."""
+THINNEST, THICKEST = 0.06, 0.14
+"""Limits in metres of the thickness of wing, struts, mirrors and rails."""
 LEAST, LEAST_WITH_PARTS = 450, 1000
 """Coarser cars are made by contracting edges of one with so many vertices."""
 
@@ -23,20 +25,26 @@ def car(
     wing: bool = False,
     roof_rails: bool = False,
     mirrors: bool = True,
+    thickness: float | None = None,
 ) -> Mesh:
     """Closed car surface, about 4.6 m long, 1.8 m wide without mirrors and 1.4 m high; x is the driving axis, z is up.
 
     style      : "fastback", "notchback" or "estate"
     wing       : a rear wing on two struts; it closes one handle, so b_1 grows by 2
     roof_rails : two rails on two feet each; two handles, so b_1 grows by 4
-    Wings, struts, mirrors and rails are made thicker on coarse meshes, so that triangles stay well shaped.
-    Raises UnknownNameError (unknown_name) for another style.
+    thickness  : of wing, struts, mirrors and rails in metres; None: 0.06 to 0.14, larger on coarse meshes, so that
+                 triangles stay well shaped.  A number makes meshes of all sizes approximate one and the same shape.
+    Raises InputError (bad_option) for a thickness outside 0.06 … 0.14, UnknownNameError (unknown_name) for another style.
     """
     check_choice("car style", style, STYLES)
+    if thickness is not None and not THINNEST <= thickness <= THICKEST:
+        raise InputError(f"Parts of a car are {THINNEST} to {THICKEST} m thick; got {thickness!r}.", "bad_option")
     least = LEAST_WITH_PARTS if wing or roof_rails else LEAST
     n_first = max(n_vertices, least)
     edge = np.sqrt(2.0 / np.sqrt(3.0) * AREA / n_first)
-    shape = Car(CarShape(style, wing, roof_rails, mirrors, float(np.clip(0.8 * edge, 0.06, 0.14))))
+    if thickness is None:
+        thickness = float(np.clip(0.8 * edge, THINNEST, THICKEST))
+    shape = Car(CarShape(style, wing, roof_rails, mirrors, thickness))
     gs = shape.functions
 
     def g(p):
