@@ -7,11 +7,13 @@ from functools import cached_property, lru_cache
 import numpy as np
 import scipy.sparse as sp
 
+from hsd.data.flux_solver import FluxSolver
 from hsd.dec.flat import cells_to_vertices
 from hsd.dec.operators import DEC
 from hsd.dec.whitney import sharp_matrix
-from hsd.errors import check_choice
+from hsd.errors import InputError, check_choice
 from hsd.hodge.solver import HodgeSolver
+from hsd.linalg import Factor
 from hsd.mesh.mesh import Mesh
 from hsd.mesh.metric import measures
 
@@ -25,11 +27,17 @@ class Ground:
     def __init__(self, mesh: Mesh, star: str = "galerkin", bc: str = "absolute"):
         self.mesh = mesh
         self.solver = HodgeSolver(mesh, star, bc)
+        self._factors: dict[tuple[int, float], Factor] = {}
         self._node_matrix = lru_cache(maxsize=None)(self._make_node_matrix)
 
     @property
     def dec(self) -> DEC:
         return self.solver.dec
+
+    @cached_property
+    def flux_solver(self) -> FluxSolver:
+        """Fluxes of charges in tetrahedra."""
+        return FluxSolver(self.mesh)
 
     @cached_property
     def vertex_measure(self) -> np.ndarray:
@@ -51,6 +59,33 @@ class Ground:
         if self.mesh.dim == 2:
             return x / np.sqrt(self.measure / (4 * np.pi))
         return x / np.cbrt(3 * self.measure / (4 * np.pi))
+
+    def resolvent(self, k: int, shift: float, forms: np.ndarray) -> np.ndarray:
+        """(Δ_k + shift)⁻¹ of forms (N_k, m), shift > 0 in unit⁻², for k = 0 and for k = n; factored once a shift.
+
+        k = n: φ = (x − du)/shift, where (⋆_{n−1} + dᵀ⋆_n d / shift) u = dᵀ⋆_n x / shift, and u = δφ.
+        Raises InputError (degree, shift).
+        """
+        n = self.mesh.dim
+        if k not in (0, n):
+            raise InputError(f"The resolvent is solved for degrees 0 and {n}; got {k}.", "degree")
+        if not shift > 0:
+            raise InputError(f"The shift of a resolvent must be positive; got {shift}.", "shift")
+        dec = self.dec
+        if k == 0:
+            return self._resolvent_factor(k, shift).solve(dec.star(0) @ forms)
+        rhs = dec.weak_codifferential(n) @ forms / shift
+        return (forms - dec.d(n - 1) @ self._resolvent_factor(k, shift).solve(rhs)) / shift
+
+    def _resolvent_factor(self, k: int, shift: float) -> Factor:
+        if (k, shift) not in self._factors:
+            dec, n = self.dec, self.mesh.dim
+            if k == 0:
+                matrix = dec.upper_stiffness(0) + shift * dec.star(0)
+            else:
+                matrix = dec.star(n - 1) + dec.upper_stiffness(n - 1) / shift
+            self._factors[k, shift] = Factor(matrix, dec.ordering)
+        return self._factors[k, shift]
 
     def node_values(self, degree: int, reading: str, forms: np.ndarray) -> np.ndarray:
         """Node values of forms (…, N_k) → (…, n_vertices, C): C = 1 for "scalar" and "density", D for vectors."""

@@ -1,0 +1,251 @@
+"""A mesh with everything that operators read from it, as tensors on any device and in any precision."""
+
+from __future__ import annotations
+
+import io
+import json
+import warnings
+import zipfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+
+from hsd.data.domain_arrays import PART_CODES, Arrays, Builder, DomainSpec
+from hsd.data.ground import Ground
+from hsd.data.tasks.base import NamedFields, Task
+from hsd.errors import InputError
+from hsd.hodge.cache import cache_key, cached, write_atomically
+from hsd.linalg import Progress, silent
+from hsd.mesh.mesh import Mesh
+
+FORMAT = "hsd-domain-1"
+
+
+class _Product(torch.autograd.Function):
+    """A x with the gradient Aᵀ g, both as CSR products (repeatable on every device)."""
+
+    @staticmethod
+    def forward(ctx, x: torch.Tensor, matrix: torch.Tensor, transposed: torch.Tensor) -> torch.Tensor:
+        ctx.transposed = transposed
+        return matrix @ x
+
+    @staticmethod
+    def backward(ctx, g: torch.Tensor):
+        return ctx.transposed @ g.contiguous(), None, None
+
+
+class SparseMap:
+    """A constant sparse matrix (n_out, n_in) as a map of the second axis: (B, n_in, …) → (B, n_out, …)."""
+
+    def __init__(self, matrix: torch.Tensor, transposed: torch.Tensor):
+        self.matrix, self.transposed = matrix, transposed
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return tuple(self.matrix.shape)
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        tail = x.shape[2:]
+        columns = x.transpose(0, 1).reshape(x.shape[1], -1)  # (n_in, B · …)
+        out = _Product.apply(columns.contiguous(), self.matrix, self.transposed)
+        return out.reshape(self.matrix.shape[0], x.shape[0], *tail).transpose(0, 1)
+
+
+@dataclass(frozen=True)
+class Basis:
+    """Modes of one degree as tensors: Φ and ⋆Φ (N_k, n), eigenvalues (n,) in unit⁻², part (n,) by PART_CODES."""
+
+    modes: torch.Tensor
+    star_modes: torch.Tensor
+    eigenvalues: torch.Tensor
+    part: torch.Tensor
+
+    @property
+    def n_modes(self) -> int:
+        return self.modes.shape[1]
+
+    @property
+    def harmonic(self) -> torch.Tensor:
+        """(n,) True for harmonic modes."""
+        return self.part == PART_CODES["harmonic"]
+
+    def coefficients(self, forms: torch.Tensor) -> torch.Tensor:
+        """c = Φᵀ ⋆ ω, (B, N_k) → (B, n)."""
+        return forms @ self.star_modes
+
+    def synthesise(self, c: torch.Tensor) -> torch.Tensor:
+        """Φ c, (B, n) → (B, N_k)."""
+        return c @ self.modes.T
+
+    def complement(self, forms: torch.Tensor) -> torch.Tensor:
+        """(I − ΦΦᵀ⋆) ω, applied twice, outside autocast, (B, N_k) → (B, N_k)."""
+        with torch.autocast(forms.device.type, enabled=False):
+            forms = forms.to(self.modes.dtype)
+            for _ in range(2):
+                forms = forms - self.synthesise(self.coefficients(forms))
+        return forms
+
+
+class Domain:
+    """Complex, metric, bases, derivative pairs, node maps, grid transfer and contractions of one mesh, as tensors.
+
+    Made by :meth:`build` (from a task) or :meth:`from_mesh`; every tensor is made at first use on ``device`` and in
+    ``dtype``.  ``arrays`` holds the float64 originals, names as in ``hsd.data.domain_arrays``.
+
+    λ̂ = λ · scale2 with scale2 = measure^(2/n)/4π has no unit, so that filters are scale-free.
+    """
+
+    def __init__(self, mesh: Mesh, spec: DomainSpec, arrays: Arrays, device="cpu", dtype: torch.dtype = torch.float32):
+        self.mesh, self.spec, self.arrays = mesh, spec, arrays
+        self.device, self.dtype = torch.device(device), dtype
+        self._tensors: dict[str, torch.Tensor] = {}
+        self._sparse: dict[str, SparseMap] = {}
+
+    # ---- making, keeping -----------------------------------------------------------------------------------------
+
+    @classmethod
+    def build(
+        cls, task: Task, mesh: Mesh | None = None, n_modes: int = 128, grid_size: int = 16, progress: Progress = silent
+    ) -> Domain:
+        """The domain of a task, on its own mesh or another one of its shape; constants come from the disk cache."""
+        mesh = mesh or task.mesh()
+        spec = DomainSpec.of(task, n_modes, grid_size)
+        ground = Ground(mesh, spec.star, spec.bc)
+        return cls.from_mesh(mesh, spec, task.named_fields(ground), progress, ground)
+
+    @classmethod
+    def from_mesh(
+        cls,
+        mesh: Mesh,
+        spec: DomainSpec,
+        fields: Mapping[str, NamedFields] | None = None,
+        progress: Progress = silent,
+        ground: Ground | None = None,
+    ) -> Domain:
+        """The domain of any mesh.  Raises InputError (degree, dimension, n_modes), MetricError, TopologyError."""
+        fields = dict(fields or {})
+        marks = [(n, f.degree, f.reading, f.reference, f.values.tobytes()) for n, f in sorted(fields.items())]
+        key = cache_key("domain", FORMAT, mesh.content_hash, spec, marks)
+
+        def compute() -> Arrays:
+            return Builder(ground or Ground(mesh, spec.star, spec.bc), spec, fields, progress).run()
+
+        return cls(mesh, spec, cached(key, lambda entry: "pairs" in entry, compute))
+
+    def to(self, device=None, dtype: torch.dtype | None = None) -> Domain:
+        """The same domain on another device or in another precision."""
+        return Domain(self.mesh, self.spec, self.arrays, device or self.device, dtype or self.dtype)
+
+    def save(self, path: str | Path) -> None:
+        """Write mesh, spec and arrays as one ``.npz`` without pickle, atomically."""
+        head = {"format": FORMAT, "spec": asdict(self.spec), "name": self.mesh.name}
+        buffer = io.BytesIO()
+        top = self.mesh.complex.simplices(self.mesh.dim)
+        cells = self.mesh.oriented_cells() if self.mesh.orientation is not None else top
+        about = {"head": np.array(json.dumps(head)), "mesh/points": self.mesh.points, "mesh/cells": cells}
+        np.savez(buffer, **self.arrays, **about)
+        write_atomically(Path(path), buffer.getvalue())
+
+    @classmethod
+    def load(cls, path: str | Path, device="cpu", dtype: torch.dtype = torch.float32) -> Domain:
+        """A domain written by :meth:`save`.  Raises InputError (no_file, bad_domain_file)."""
+        path = Path(path)
+        if not path.is_file():
+            raise InputError(f"There is no domain file {path}.", "no_file")
+        try:
+            with np.load(path, allow_pickle=False) as data:
+                arrays = {name: data[name] for name in data.files}
+            head = json.loads(str(arrays.pop("head")))
+            points, cells = arrays.pop("mesh/points"), arrays.pop("mesh/cells")
+        except (ValueError, KeyError, zipfile.BadZipFile, OSError, EOFError) as error:
+            raise InputError(
+                f"{path.name} is no whole domain file ({error}); write it again with Domain.save.", "bad_domain_file"
+            ) from error
+        if head.get("format") != FORMAT:
+            raise InputError(
+                f"{path.name} has the format {head.get('format')!r}; this version reads {FORMAT!r}.", "bad_domain_file"
+            )
+        spec = {k: tuple(v) if isinstance(v, list) else v for k, v in head["spec"].items()}
+        mesh = Mesh.from_cells(points, cells, head["name"])
+        return cls(mesh, DomainSpec(**spec), arrays, device, dtype)
+
+    # ---- tensors -------------------------------------------------------------------------------------------------
+
+    def tensor(self, name: str) -> torch.Tensor:
+        """The array of that name as a tensor (floats in ``dtype``), cached."""
+        if name not in self._tensors:
+            tensor = torch.as_tensor(np.ascontiguousarray(self.arrays[name]))
+            self._tensors[name] = tensor.to(self.device, self.dtype if tensor.is_floating_point() else None)
+        return self._tensors[name]
+
+    def sparse(self, name: str) -> SparseMap:
+        """The sparse matrix of that name as a differentiable map, cached."""
+        if name not in self._sparse:
+            a = self.arrays
+            parts = tuple(a[f"{name}/{part}"] for part in ("data", "indices", "indptr"))
+            csr = sp.csr_matrix(parts, shape=a[f"{name}/shape"])
+            self._sparse[name] = SparseMap(*(self._csr_tensor(m) for m in (csr, sp.csr_matrix(csr.T))))
+        return self._sparse[name]
+
+    def _csr_tensor(self, matrix: sp.csr_matrix) -> torch.Tensor:
+        matrix.sort_indices()
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+            return torch.sparse_csr_tensor(
+                torch.as_tensor(matrix.indptr, dtype=torch.int64),
+                torch.as_tensor(matrix.indices, dtype=torch.int64),
+                torch.as_tensor(matrix.data, dtype=self.dtype),
+                size=matrix.shape,
+                device=self.device,
+                check_invariants=True,
+            )
+
+    def has(self, name: str) -> bool:
+        return name in self.arrays or f"{name}/data" in self.arrays
+
+    @cached_property
+    def source(self) -> Basis:
+        return self._basis("source")
+
+    @cached_property
+    def target(self) -> Basis:
+        return self._basis("target")
+
+    def _basis(self, name: str) -> Basis:
+        return Basis(*(self.tensor(f"{name}/{part}") for part in ("modes", "star_modes", "eigenvalues", "part")))
+
+    @property
+    def scale2(self) -> float:
+        return float(self.arrays["scale2"])
+
+    @property
+    def n_vertices(self) -> int:
+        return len(self.arrays["points"])
+
+    @property
+    def pairs(self) -> torch.Tensor:
+        """(n_pairs, 2): column of the source basis, column of the target basis that d/√λ (δ/√λ) makes of it."""
+        return self.tensor("pairs")
+
+    @property
+    def field_names(self) -> tuple[str, ...]:
+        return tuple(sorted(name.removeprefix("field/") for name in self.arrays if name.startswith("field/")))
+
+    @property
+    def reference_name(self) -> str | None:
+        """Name of the domain's fields whose coefficients are the target's harmonic ones, known from the input."""
+        names = [name.removeprefix("harmonic_of/") for name in self.arrays if name.startswith("harmonic_of/")]
+        return names[0] if names else None
+
+    def source_nodes(self, forms: torch.Tensor) -> torch.Tensor:
+        """Node values of source forms, (B, N_s) → (B, n_vertices, C)."""
+        return self.sparse("source_nodes")(forms).reshape(len(forms), self.n_vertices, -1)
+
+    def target_nodes(self, forms: torch.Tensor) -> torch.Tensor:
+        """Node values of target forms, (B, N_t) → (B, n_vertices, C)."""
+        return self.sparse("target_nodes")(forms).reshape(len(forms), self.n_vertices, -1)

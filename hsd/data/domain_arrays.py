@@ -1,0 +1,272 @@
+"""All constants of an operator on one mesh, as plain arrays: what ``Domain`` turns into tensors, computed once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.sparse as sp
+
+from hsd.data.grid import Box, GridTransfer
+from hsd.data.ground import Ground
+from hsd.data.tasks.base import NamedFields, Task
+from hsd.dec.de_rham import de_rham
+from hsd.dec.whitney import whitney_quadrature
+from hsd.errors import InputError
+from hsd.hodge.spectrum import HodgeBasis
+from hsd.linalg import Progress, silent
+from hsd.mesh.mesh import Mesh
+
+PART_CODES = {"harmonic": 0, "exact": 1, "coexact": 2}
+Arrays = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class DomainSpec:
+    """Which forms an operator maps on a domain, and the sizes of its constants.
+
+    source, target : (degree, reading) of the form that is read and of the form that is predicted; degrees differ by
+                     at most one
+    n_modes        : modes asked for in each degree, divided evenly over its parts, lowered to a complete block
+    grid_size      : points an axis of the grid
+    """
+
+    source: tuple[int, str]
+    target: tuple[int, str]
+    n_modes: int = 128
+    grid_size: int = 16
+    star: str = "galerkin"
+    bc: str = "absolute"
+
+    @classmethod
+    def of(cls, task: Task, n_modes: int = 128, grid_size: int = 16) -> DomainSpec:
+        first = task.inputs[0]
+        target = task.target
+        return cls((first.degree, first.reading), (target.degree, target.reading), n_modes, grid_size)
+
+
+@dataclass
+class Builder:
+    """Makes the arrays of a domain step by step (:meth:`run`), and features of samples (:meth:`fiber`)."""
+
+    ground: Ground
+    spec: DomainSpec
+    fields: dict[str, NamedFields]
+    progress: Progress = silent
+    arrays: Arrays = field(default_factory=dict)
+
+    def run(self) -> Arrays:
+        self._geometry()
+        self._bases()
+        self._maps()
+        self._moments()
+        self._named_fields()
+        if self.spec.source[0] == 0:
+            self._gradients()
+        self._grid()
+        return self.arrays
+
+    def _put_sparse(self, name: str, matrix: sp.spmatrix) -> None:
+        csr = sp.csr_matrix(matrix)
+        csr.sort_indices()
+        self.arrays |= {
+            f"{name}/indptr": csr.indptr.astype(np.int64),
+            f"{name}/indices": csr.indices.astype(np.int64),
+            f"{name}/data": csr.data,
+            f"{name}/shape": np.array(csr.shape),
+        }
+
+    def _geometry(self) -> None:
+        self.progress("geometry", None)
+        mesh, ground = self.ground.mesh, self.ground
+        self.arrays |= {
+            "points": mesh.points,
+            "moment_points": ground.moment_points,
+            "vertex_measure": ground.vertex_measure,
+            "edges": mesh.complex.simplices(1),
+            "scale2": np.array(ground.measure ** (2 / mesh.dim) / (4 * np.pi)),
+        }
+
+    def _bases(self) -> None:
+        (s, _), (t, _) = self.spec.source, self.spec.target
+        dim = self.ground.mesh.dim
+        if abs(s - t) > 1 or not 0 <= s <= dim or not 0 <= t <= dim:
+            raise InputError(
+                f"Operators map a form to one of the same or a neighbouring degree; got {s} to {t} in dimension {dim}.",
+                "degree",
+            )
+        matched = {1: ("coexact", "exact"), -1: ("exact", "coexact")}.get(t - s)
+        self._make_bases(matched)
+        for name, basis in (("source", self.source), ("target", self.target)):
+            self.arrays |= {
+                f"{name}/modes": basis.modes,
+                f"{name}/star_modes": basis.star_modes,
+                f"{name}/eigenvalues": basis.eigenvalues,
+                f"{name}/part": np.array([PART_CODES[p] for p in basis.part], dtype=np.int64),
+            }
+        if s == t:
+            pairs = np.repeat(np.arange(self.source.n_modes)[:, None], 2, axis=1)
+        else:
+            a, b = self.source.index(matched[0]), self.target.index(matched[1])
+            pairs = np.column_stack([a, b])
+        self.arrays["pairs"] = pairs
+
+    def _make_bases(self, matched: tuple[str, str] | None) -> None:
+        (s, _), (t, _) = self.spec.source, self.spec.target
+        self.source = self._basis(s, matched and matched[0])
+        self.target = self.source if s == t else self._basis(t, matched[1], n_of=self.source, part_of=matched[0])
+
+    def _basis(self, k: int, part: str | None, n_of: HodgeBasis | None = None, part_of: str = "") -> HodgeBasis:
+        dim = self.ground.mesh.dim
+        parts = [p for p, there in (("exact", k > 0), ("coexact", k < dim)) if there and part in (None, p)]
+        count = self.spec.n_modes // len(parts) if n_of is None else len(n_of.index(part_of))
+        asked = dict.fromkeys(parts, count)
+        return HodgeBasis(
+            self.ground.mesh,
+            k,
+            asked.get("exact", 0),
+            asked.get("coexact", 0),
+            self.spec.bc,
+            self.spec.star,
+            complete_blocks=n_of is None,
+            solver=self.ground.solver,
+            progress=self.progress,
+        )
+
+    def _maps(self) -> None:
+        """Maps to node values, the star of the target, and the operator Ω^s → Ω^t (d, δ or the identity)."""
+        self.progress("maps", None)
+        ground, (s, s_reading), (t, t_reading) = self.ground, self.spec.source, self.spec.target
+        self._put_sparse("source_nodes", ground.node_matrix(s, s_reading))
+        self._put_sparse("target_nodes", ground.node_matrix(t, t_reading))
+        self._put_sparse("source_star", ground.dec.star(s))
+        self._put_sparse("target_star", ground.dec.star(t))
+        if t < ground.mesh.dim:
+            self._put_sparse("target_d", ground.dec.d(t))
+
+    def raise_or_lower(self, forms: np.ndarray) -> np.ndarray:
+        """Ω^s → Ω^t: d, δ or the identity, (N_s, m) → (N_t, m)."""
+        s, t = self.spec.source[0], self.spec.target[0]
+        if s == t:
+            return forms
+        return self.ground.dec.d(s) @ forms if t > s else self.ground.dec.codifferential(s) @ forms
+
+    def _moments(self) -> None:
+        """χ ∈ {1, x, x xᵀ} as s-forms for s = 0 and s = n, their coefficients and their remainders beyond the modes."""
+        ground, s = self.ground, self.spec.source[0]
+        mesh = ground.mesh
+        if s not in (0, mesh.dim):
+            chi = np.zeros((mesh.complex.n(s), 0))
+        else:
+            centre = ground.vertex_measure @ mesh.points / ground.measure
+            radius = np.ptp(mesh.points[:, 0]) / np.ptp(ground.moment_points[:, 0])
+            chi = np.column_stack([
+                de_rham(mesh, s, lambda x, j=j: monomials((x - centre) / radius)[:, j], order=2)
+                for j in range(n_monomials(mesh.points.shape[1]))
+            ])  # fmt: skip
+        basis = self.source
+        hat = basis.coefficients(chi)
+        rest = chi - basis.modes @ hat
+        stack = [rest] + [self.resolvent(j, rest) for j in range(self.n_resolvents)]
+        self.arrays |= {
+            "chi": chi,
+            "chi_hat": hat,
+            "chi_fiber": np.stack([self._orthogonal(self.raise_or_lower(f)) for f in stack], axis=1),  # (N_t, 4, m)
+        }
+
+    @property
+    def n_resolvents(self) -> int:
+        return len(RESOLVENT_SHIFTS) if self.spec.source[0] in (0, self.ground.mesh.dim) else 0
+
+    def resolvent(self, j: int, forms: np.ndarray) -> np.ndarray:
+        """(Δ_s + s_j)⁻¹ of forms (N_s, m), s_j = RESOLVENT_SHIFTS[j] · λ_K, for s = 0 and s = n."""
+        shift = RESOLVENT_SHIFTS[j] * float(self.source.eigenvalues.max())
+        return self.ground.resolvent(self.spec.source[0], shift, forms)
+
+    def _orthogonal(self, forms: np.ndarray) -> np.ndarray:
+        """(I − ΦΦᵀ⋆) in the target's degree, twice."""
+        for _ in range(2):
+            forms = forms - self.target.modes @ self.target.coefficients(forms)
+        return forms
+
+    def fiber(self, forms: np.ndarray) -> np.ndarray:
+        """Resolvent features of source forms (N_s, B) → (N_t, 3, B), ⋆-orthogonal to the target's modes.
+
+        There are none, (N_t, 0, B), for sources of degree 0 < s < n.
+        """
+        rest = forms - self.source.modes @ self.source.coefficients(forms)
+        solved = [self._orthogonal(self.raise_or_lower(self.resolvent(j, rest))) for j in range(self.n_resolvents)]
+        return np.stack(solved, axis=1) if solved else np.zeros((self.target.modes.shape[0], 0, forms.shape[1]))
+
+    def _named_fields(self) -> None:
+        for name, fields in self.fields.items():
+            vectors = self.ground.node_values(fields.degree, fields.reading, fields.values.T)  # (m, N_0, C)
+            self.arrays |= {f"field/{name}": fields.values, f"field_nodes/{name}": vectors}
+            if fields.reference:
+                harmonic = self.target.star_modes[:, self.target.index("harmonic")]
+                self.arrays[f"harmonic_of/{name}"] = harmonic.T @ fields.values
+            if fields.degree == 1 and self.spec.source[0] == 0:
+                self.arrays[f"contraction/{name}"] = self._contraction(fields)
+
+    def _contraction(self, fields: NamedFields) -> np.ndarray:
+        """A_i = Φᵀ ⋆ (v_i·∇Φ), skew-symmetrised, (m, K, K): exact integrals of Whitney fields, degree-2 rule."""
+        mesh = self.ground.mesh
+        turned = fields.reading == "flux"
+        at_points, weights, _ = whitney_quadrature(mesh, 1, rotate=turned)
+        plain = at_points if not turned else whitney_quadrature(mesh, 1)[0]
+        d_modes = self.ground.dec.d(0) @ self.source.modes
+        gradients = (plain @ d_modes).reshape(len(weights), -1, d_modes.shape[1])  # (Q, D, K)
+        values = _vertex_values(mesh, len(weights)) @ self.source.modes  # (Q, K)
+        vectors = (at_points @ fields.values).reshape(len(weights), gradients.shape[1], -1)  # (Q, D, m)
+        out = []
+        for i in range(vectors.shape[2]):
+            along = np.einsum("qd,qdk->qk", vectors[:, :, i], gradients)
+            a = values.T @ (weights[:, None] * along)
+            out.append((a - a.T) / 2)
+        return np.array(out)
+
+    def _gradients(self) -> None:
+        """Gradients of 0-forms at the vertices, and the unit normals of a surface, for product layers."""
+        mesh, ground = self.ground.mesh, self.ground
+        self._put_sparse("gradient", ground.node_matrix(1, "circulation") @ ground.dec.d(0))
+        if mesh.dim == 2 and mesh.orientation is not None:
+            p = mesh.points[mesh.oriented_cells()]
+            normal = np.cross(p[:, 1] - p[:, 0], p[:, 2] - p[:, 0])
+            sums = np.zeros((mesh.complex.n_vertices, 3))
+            for corner in range(3):
+                np.add.at(sums, mesh.oriented_cells()[:, corner], normal)
+            self.arrays["normals"] = sums / np.linalg.norm(sums, axis=1, keepdims=True)
+
+    def _grid(self) -> None:
+        self.progress("grid transfer", None)
+        box = Box.around(self.ground.mesh, self.spec.grid_size)
+        nodes = GridTransfer(self.ground, 0, "scalar", box)
+        self._put_sparse("grid/node_sampling", nodes.sampling)
+        self._put_sparse("grid/node_lift", nodes.lift)
+        degree, reading = self.spec.target
+        target = nodes if degree == 0 else GridTransfer(self.ground, degree, reading, box)
+        self._put_sparse("grid/target_sampling", target.sampling)
+        self._put_sparse("grid/target_lift", target.lift)
+        self.arrays |= {"grid/mask": nodes.mask, "grid/points": box.points, "grid/low": box.low, "grid/step": box.step}
+
+
+RESOLVENT_SHIFTS = (0.25, 1.0, 4.0)
+"""s_j / λ_K of the resolvent fiber."""
+
+
+def n_monomials(dim: int) -> int:
+    return 1 + dim + dim * (dim + 1) // 2
+
+
+def monomials(x: np.ndarray) -> np.ndarray:
+    """1, x_a, x_a x_b (a ≤ b) of centred, scaled positions (m, D) → (m, n_monomials(D))."""
+    a, b = np.triu_indices(x.shape[1])
+    return np.column_stack([np.ones(len(x)), x, x[:, a] * x[:, b]])
+
+
+def _vertex_values(mesh: Mesh, n_points: int) -> sp.csr_matrix:
+    """Evaluation of 0-forms at the points of :func:`whitney_quadrature`, (Q, N_0)."""
+    values, weights, _ = whitney_quadrature(mesh, 0)
+    if len(weights) != n_points:
+        raise InputError("The quadrature rules of 0-forms and 1-forms differ.", "quadrature")
+    return values
