@@ -1,8 +1,10 @@
-"""Long spectral work outside the page: one process a basis, with a folder of its own, found again after a reload.
+"""Long work outside the page: one process a result, with a folder of its own, found again after a reload or restart.
 
-The process is ``python -m hsd modes`` and leaves its result in the disk cache of bases, where the page then finds it.
-A job's name depends on what it computes, so that two visitors who ask for the same share one process.
-Folder: ``jobs/NAME`` beside the cache: ``job.json`` (pid, start), ``log.txt`` (progress), ``end.txt`` (exit code).
+The process runs a command of ``python -m hsd`` (:mod:`hsd.ui.job_worker`): ``modes`` leaves its result in the disk
+cache of bases, ``decompose`` in a file of the job's folder; there the page then finds it.  A job's name depends on what
+it computes, so that two visitors who ask for the same share one process.
+Folder: ``jobs/NAME`` beside the cache: ``job.json`` (pid, start), ``log.txt`` (progress), ``end.json`` (exit code, or
+that it was cancelled).  A job whose process is gone without an end was killed: it counts as failed, never as done.
 """
 
 from __future__ import annotations
@@ -17,11 +19,12 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from hsd.errors import HsdError
-from hsd.hodge.cache import cache_folder
+from hsd.hodge.cache import cache_folder, write_atomically
 from hsd.mesh.io import save_mesh
 from hsd.mesh.mesh import Mesh
 
@@ -59,16 +62,35 @@ def job_folder(name: str) -> Path:
 
 
 def start(mesh: Mesh, k: int, bc: str, star: str, n_modes: int, source: str = "") -> str:
-    """Start the job unless it runs already; its name.
+    """Start the job that computes a basis unless it runs already; its name.
 
     source : what the command line calls the mesh (``gallery:torus:20000``); "": a copy of the mesh is written for it
     Raises JobError.
     """
-    name = job_name(mesh, k, bc, star, n_modes)
+    words = ["--degree", str(k), "--bc", bc, "--star", star, "--n", str(n_modes)]
+    return start_command(job_name(mesh, k, bc, star, n_modes), "modes", words, mesh, source)
+
+
+def start_command(
+    name: str,
+    command: str,
+    words: Sequence[str],
+    mesh: Mesh,
+    source: str = "",
+    files: Mapping[str, bytes] | None = None,
+    result: str = "",
+) -> str:
+    """Start ``python -m hsd COMMAND MESH WORDS`` under a name unless it runs already; the name.
+
+    files  : written into the job's folder first; a word that names one of them becomes its path
+    result : name of the file in the folder that the command writes with ``--out``; "": none
+    Raises JobError.
+    """
+    files = files or {}
     with _lock:
         if status(name).state == "running":
             return name
-        if sum(child.poll() is None for child in _children.values()) >= MAX_RUNNING:
+        if n_running() >= MAX_RUNNING:
             raise JobError(f"{MAX_RUNNING} computations run already; wait for one or cancel it.", "too_many_jobs")
         _tidy()
         folder = job_folder(name)
@@ -79,42 +101,83 @@ def start(mesh: Mesh, k: int, bc: str, star: str, n_modes: int, source: str = ""
             if not source:
                 save_mesh(mesh, folder / "mesh.npz", {}, {})
                 source, more = str(folder / "mesh.npz"), ["--weld", "0", "--keep-loose"]
-            command = [sys.executable, "-m", "hsd", "modes", source, "--degree", str(k), "--bc", bc, "--star", star]
-            command += ["--n", str(n_modes), "--progress", *more]
+            for file, data in files.items():
+                (folder / file).write_bytes(data)
+            words = [str(folder / word) if word in files else word for word in words]
+            words += ["--out", str(folder / result)] if result else []
+            run = [sys.executable, "-m", "hsd.ui.job_worker", str(folder), "--", command, source, *words]
             with (folder / "log.txt").open("wb") as log:
                 child = subprocess.Popen(
-                    command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log
+                    [*run, "--progress", *more],
+                    cwd=ROOT,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=log,
                 )
+            record = {"pid": child.pid, "born": _born(child.pid), "start": time.time(), "result": result}
+            write_atomically(folder / "job.json", json.dumps(record).encode())
         except OSError as error:
             raise JobError(f"The computation could not be started: {error.strerror or error}.") from error
         _children[name] = child
-        record = {"pid": child.pid, "born": _born(child.pid), "start": time.time()}
-        (folder / "job.json").write_text(json.dumps(record))
     return name
 
 
+def n_running() -> int:
+    """How many jobs run now, also those that a server which is gone has left."""
+    root = cache_folder() / "jobs"
+    return sum(status(folder.name).state == "running" for folder in root.iterdir()) if root.is_dir() else 0
+
+
 def status(name: str) -> Job:
-    """What a job does now."""
+    """What a job does now; "done" only where its process said so and its result is still there."""
     folder = job_folder(name)
-    try:
-        record = json.loads((folder / "job.json").read_text())
-    except (OSError, ValueError):
+    record = _read(folder / "job.json")
+    if record is None:
         return Job(name, "none")
     child = _children.get(name)
     code = child.poll() if child is not None else None
-    if code is not None and not (folder / "end.txt").exists():
-        (folder / "end.txt").write_text(str(code))
+    end = _read(folder / "end.json")
+    running = end is None and code is None and _alive(record)
+    if not running and end is None:  # it may have ended between the two looks
+        end, code = _read(folder / "end.json"), child.poll() if child is not None else None
     log = _last_line(folder / "log.txt")
     passed = time.time() - record["start"]
-    if (folder / "end.txt").exists():
-        text = (folder / "end.txt").read_text()
-        if text == "cancelled":
-            return Job(name, "cancelled", "cancelled", passed)
-        return Job(name, "done", "", passed) if text == "0" else Job(name, "failed", _sentence(log), passed)
-    if _alive(record):
+    if running:
         return Job(name, "running", log, passed)
-    # started by a server that is gone: its exit code is unknown, the cache tells
-    return Job(name, "failed", _sentence(log), passed) if log.startswith("error") else Job(name, "done", "", passed)
+    if end is None:
+        return Job(name, "failed", _killed(code), passed)
+    if end.get("cancelled"):
+        return Job(name, "cancelled", "cancelled", passed)
+    if end.get("code") in (130, -signal.SIGINT):
+        return Job(name, "failed", "The computation was interrupted; start it again.", passed)
+    if end.get("code") != 0:
+        return Job(name, "failed", _sentence(log), passed)
+    kept = [cache_folder() / entry for entry in end.get("entries", ())]
+    kept += [folder / record["result"]] if record.get("result") else []
+    return Job(name, "done" if all(path.is_file() for path in kept) else "none", "", passed)
+
+
+def _killed(code: int | None) -> str:
+    """Sentence on a process that left no end."""
+    why = "its process was ended from outside, or the machine ran out of memory or was restarted"
+    if code is not None and code < 0:
+        why = f"its process was ended by {_signal_name(-code)}, often because memory ran out"
+    return f"The computation was interrupted before it was done: {why}. Start it again."
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _read(path: Path) -> dict | None:
+    try:
+        record = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return None
+    return record if isinstance(record, dict) else None
 
 
 def cancel(name: str) -> None:
@@ -123,7 +186,7 @@ def cancel(name: str) -> None:
         return
     folder = job_folder(name)
     record = json.loads((folder / "job.json").read_text())
-    (folder / "end.txt").write_text("cancelled")
+    write_atomically(folder / "end.json", json.dumps({"cancelled": True}).encode())
     with contextlib.suppress(ProcessLookupError):
         os.kill(record["pid"], signal.SIGTERM)
     child = _children.pop(name, None)
@@ -148,7 +211,15 @@ def _alive(record: dict) -> bool:
         os.kill(record["pid"], 0)
     except (ProcessLookupError, PermissionError):
         return False
-    return _born(record["pid"]) == record["born"]
+    return _state(record["pid"]) != "Z" and _born(record["pid"]) == record["born"]
+
+
+def _state(pid: int) -> str:
+    """ "Z" for a process that has ended but was not collected; "" where unknown."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return ""
 
 
 def _last_line(path: Path) -> str:
@@ -169,9 +240,9 @@ def _sentence(log: str) -> str:
 
 
 def _tidy() -> None:
-    """Remove folders of jobs that ended long ago."""
+    """Remove folders of jobs that ended, or were killed, long ago."""
     root = cache_folder() / "jobs"
     for folder in root.iterdir() if root.is_dir() else ():
-        end = folder / "end.txt"
-        if end.exists() and time.time() - end.stat().st_mtime > KEPT_SECONDS:
+        end = folder / "end.json" if (folder / "end.json").exists() else folder / "job.json"
+        if end.exists() and status(folder.name).state != "running" and time.time() - end.stat().st_mtime > KEPT_SECONDS:
             shutil.rmtree(folder, ignore_errors=True)

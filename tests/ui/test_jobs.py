@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import subprocess
+import sys
 import time
 
 import pytest
 
 import hsd
 from hsd.hodge import eigen
+from hsd.hodge.cache import clear_cache
 from hsd.ui import jobs
 from hsd.ui.estimate import basis_estimate
 
@@ -58,6 +64,57 @@ def test_job_is_found_again_by_a_server_that_did_not_start_it(monkeypatch):
         patch.setattr(jobs, "_children", {})
         assert jobs.status(name).state == "running"
     jobs.cancel(name)
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["by its server", "by a later server"])
+def test_a_killed_job_has_failed_and_is_never_done(known, monkeypatch):
+    mesh = hsd.gallery("ball", 9000)
+    name = jobs.start(mesh, 1, "absolute", "galerkin", 66, "gallery:ball:9000")
+    children = dict(jobs._children)
+    if not known:
+        monkeypatch.setattr(jobs, "_children", {})
+    os.kill(pid_of(name), signal.SIGKILL)
+    job = wait(name, 10)
+    assert job.state == "failed" and "interrupted" in job.text and "Start it again" in job.text and "\n" not in job.text
+    assert ("SIGKILL" in job.text) == known
+    children[name].wait(5)
+    assert jobs.status(name).state == "failed" and jobs.n_running() == 0
+
+
+SERVER = """
+import sys, time, hsd
+from hsd.ui import jobs
+n = int(sys.argv[1])
+print(jobs.start(hsd.gallery("ball", n), 1, "absolute", "galerkin", 8, f"gallery:ball:{n}"), flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("job_too", [True, False], ids=["and the job", "alone"])
+def test_killing_the_server_leaves_the_truth_about_its_job(job_too):
+    command = [sys.executable, "-c", SERVER, "9000" if job_too else "300"]
+    with subprocess.Popen(command, cwd=jobs.ROOT, stdout=subprocess.PIPE, text=True) as server:
+        name = server.stdout.readline().strip()
+        server.kill()
+    if job_too:
+        assert jobs.status(name).state == "running"  # it lives on, and this process finds it
+        os.kill(pid_of(name), signal.SIGKILL)
+        job = wait(name, 10)
+        assert job.state == "failed" and "Start it again" in job.text
+    else:
+        assert wait(name).state == "done"
+
+
+def test_result_that_is_gone_is_not_done():
+    mesh = hsd.gallery("annulus", 300)
+    name = jobs.start(mesh, 1, "absolute", "galerkin", 8, "gallery:annulus:300")
+    assert wait(name).state == "done"
+    clear_cache()
+    assert jobs.status(name).state == "none"
+
+
+def pid_of(name: str) -> int:
+    return json.loads((jobs.job_folder(name) / "job.json").read_text())["pid"]
 
 
 def test_failure_is_one_sentence():
