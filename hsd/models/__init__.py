@@ -1,0 +1,1 @@
+"""Operators: HSD and eight baselines, one file each, one interface (``base``), one list (``registry``)."""

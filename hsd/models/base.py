@@ -1,0 +1,140 @@
+"""What every operator offers: one call on a batch and a domain, sizes fixed by a signature, a config, a citation."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import asdict, dataclass, fields
+from typing import Any, ClassVar
+
+import torch
+from torch import nn
+
+from hsd.data.batch import Batch, n_node_inputs, n_node_outputs
+from hsd.data.domain import Domain
+from hsd.errors import InputError, UnknownNameError
+from hsd.nn.mlp import real_parameters
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What a model reads and writes, independent of the mesh; a model fits every domain with its signature.
+
+    source, target        : (degree, reading) of the forms
+    node_inputs, node_outputs : channels of the node values read and written
+    fields                : names of the domain's fields with their number, in the order of ``Domain.field_names``
+    n_harmonic            : harmonic modes of the target's degree
+    dim                   : dimension of the mesh
+    """
+
+    source: tuple[int, str]
+    target: tuple[int, str]
+    node_inputs: int
+    node_outputs: int
+    fields: tuple[tuple[str, int], ...]
+    n_harmonic: int
+    dim: int
+
+    @classmethod
+    def of(cls, domain: Domain) -> Signature:
+        counts = tuple((name, int(domain.arrays[f"field/{name}"].shape[1])) for name in domain.field_names)
+        return cls(
+            tuple(domain.spec.source),
+            tuple(domain.spec.target),
+            n_node_inputs(domain),
+            n_node_outputs(domain),
+            counts,
+            int((domain.arrays["target/part"] == 0).sum()),
+            domain.mesh.dim,
+        )
+
+    @classmethod
+    def from_dict(cls, entries: dict[str, Any]) -> Signature:
+        """From the plain values that :func:`dataclasses.asdict` and JSON make of it."""
+        entries = dict(entries)
+        entries["source"], entries["target"] = tuple(entries["source"]), tuple(entries["target"])
+        entries["fields"] = tuple((name, int(m)) for name, m in entries["fields"])
+        return cls(**entries)
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """nodes : (B, n_vertices, C) node values, of all models;  forms : (B, N_t) cochains where the model makes them."""
+
+    nodes: torch.Tensor
+    forms: torch.Tensor | None = None
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """Entries that all models have: the learning rate and weight decay that it is trained with by default."""
+
+    lr: float = 1e-3
+    weight_decay: float = 1e-5
+
+
+class Operator(nn.Module):
+    """A neural operator: Batch × Domain → Prediction, all values in normalised units.
+
+    config    : entries that replace those of ``Config()`` (and of ``task_config[task]``, where the task is given)
+    signature : what it reads and writes
+    domain    : the domain that it is trained on; only sizes, means and fixed sensors are taken from it
+
+    Raises UnknownNameError for an unknown entry of the config.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    citation: ClassVar[str]
+    differences: ClassVar[str]
+    """What differs from the paper, in one or two sentences."""
+    reads: ClassVar[str] = "node values"
+    mesh_free: ClassVar[bool] = True
+    """Whether a trained model runs on other meshes of the domain's shape."""
+    uses_fiber: ClassVar[bool] = False
+    """Whether it reads ``Batch.fiber`` and so wants it made."""
+    Config: ClassVar[type[ModelConfig]] = ModelConfig
+    task_config: ClassVar[dict[str, dict[str, Any]]] = {}
+    """Entries of the config that the paper's table sets for one task."""
+
+    def __init__(self, domain: Domain, config: ModelConfig | None = None):
+        super().__init__()
+        self.config = config or self.Config()
+        self.signature = Signature.of(domain)
+
+    @classmethod
+    def make_config(cls, task: str | None = None, **entries: Any) -> ModelConfig:
+        """The config for a task with some entries replaced.  Raises UnknownNameError, naming the known entries."""
+        known = [f.name for f in fields(cls.Config)]
+        for key in entries:
+            if key not in known:
+                raise UnknownNameError(f"entry of the config of {cls.name}", key, known)
+        return cls.Config(**{**cls.task_config.get(task or "", {}), **entries})
+
+    def forward(self, batch: Batch, domain: Domain) -> Prediction:
+        """Predict on any domain that fits.  Raises InputError (other_signature, other_mesh)."""
+        found = Signature.of(domain)
+        if found != self.signature:
+            differing = [f.name for f in fields(Signature) if getattr(found, f.name) != getattr(self.signature, f.name)]
+            said = ", ".join(f"{n}: {getattr(self.signature, n)} against {getattr(found, n)}" for n in differing)
+            raise InputError(
+                f"This {self.title} was made for another kind of domain ({said}); choose a model of this task.",
+                "other_signature",
+            )
+        return self.predict(batch, domain)
+
+    @abstractmethod
+    def predict(self, batch: Batch, domain: Domain) -> Prediction:
+        """The forward map, sizes already checked."""
+
+    def penalty(self, domain: Domain, generator: torch.Generator) -> torch.Tensor | None:
+        """An extra term of the training loss that does not depend on the batch, or None."""
+        return None
+
+    @property
+    def n_parameters(self) -> int:
+        """Trained real numbers (complex ones count twice)."""
+        return real_parameters(self)
+
+    @property
+    def config_dict(self) -> dict[str, Any]:
+        return asdict(self.config)

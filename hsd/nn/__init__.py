@@ -1,0 +1,1 @@
+"""Blocks of models: pointwise networks, spectral convolutions, grid transfer, message passing, attention."""
