@@ -219,6 +219,12 @@ class Domain:
     def _basis(self, name: str) -> Basis:
         return Basis(*(self.tensor(f"{name}/{part}") for part in ("modes", "star_modes", "eigenvalues", "part")))
 
+    @cached_property
+    def gradient_modes(self) -> torch.Tensor:
+        """∇Φ at the vertices times √scale2, (3, n_vertices, K), for sources of degree 0."""
+        gradients = self.sparse("gradient")(self.source.modes.T)  # (K, n_vertices · D)
+        return gradients.reshape(len(gradients), self.n_vertices, -1).permute(2, 1, 0).contiguous() * self.scale2**0.5
+
     @property
     def scale2(self) -> float:
         return float(self.arrays["scale2"])

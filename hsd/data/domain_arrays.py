@@ -134,7 +134,7 @@ class Builder:
         )
 
     def _maps(self) -> None:
-        """Maps to node values, the star of the target, and the operator Ω^s → Ω^t (d, δ or the identity)."""
+        """Maps to node values and back, and the stars."""
         self.progress("maps", None)
         ground, (s, s_reading), (t, t_reading) = self.ground, self.spec.source, self.spec.target
         self._put_sparse("source_nodes", ground.node_matrix(s, s_reading))
@@ -143,6 +143,9 @@ class Builder:
         self._put_sparse("target_star", ground.dec.star(t))
         if t < ground.mesh.dim:
             self._put_sparse("target_d", ground.dec.d(t))
+        self._put_sparse("target_flat", ground.flat_matrix(t, t_reading))
+        if s in (0, ground.mesh.dim):  # a cochain times this is its value (0-form) or density (n-form)
+            self.arrays["source_value"] = ground.values_of_top_or_bottom(s)
 
     def raise_or_lower(self, forms: np.ndarray) -> np.ndarray:
         """Ω^s → Ω^t: d, δ or the identity, (N_s, m) → (N_t, m)."""

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hsd.data.flux_solver import FluxSolver
-from hsd.dec.flat import cells_to_vertices
+from hsd.dec.flat import cells_to_vertices, flat_flux_matrix, flat_matrix, top_signs, vertices_to_cells
 from hsd.dec.operators import DEC
 from hsd.dec.whitney import sharp_matrix
 from hsd.errors import InputError, check_choice
@@ -60,6 +60,22 @@ class Ground:
             return x / np.sqrt(self.measure / (4 * np.pi))
         return x / np.cbrt(3 * self.measure / (4 * np.pi))
 
+    def values_of_top_or_bottom(self, k: int) -> np.ndarray:
+        """(N_k,) factors that make of a 0-form its values (ones), of an n-form its densities (sign / measure)."""
+        if k == 0:
+            return np.ones(self.mesh.complex.n(0))
+        return top_signs(self.mesh, "The density of a top form") / measures(self.mesh, k)
+
+    def flat_matrix(self, degree: int, reading: str) -> sp.csr_matrix:
+        """Node values (n_vertices · C) → forms (N_k), the map that :meth:`node_matrix` approximately inverts."""
+        check_choice("reading", reading, ("scalar", "circulation", "flux", "density"))
+        mesh = self.mesh
+        if reading == "scalar":
+            return sp.identity(mesh.complex.n(0), format="csr")
+        if reading == "density":
+            return sp.csr_matrix(sp.diags(1.0 / self.values_of_top_or_bottom(mesh.dim)) @ vertices_to_cells(mesh))
+        return flat_matrix(mesh) if reading == "circulation" else flat_flux_matrix(mesh)
+
     def resolvent(self, k: int, shift: float, forms: np.ndarray) -> np.ndarray:
         """(Δ_k + shift)⁻¹ of forms (N_k, m), shift > 0 in unit⁻², for k = 0 and for k = n; factored once a shift.
 
@@ -107,7 +123,5 @@ class Ground:
         if reading == "scalar":
             return sp.identity(mesh.complex.n(0), format="csr")
         if reading == "density":
-            signs = mesh.require_orientation("The density of a top form")
-            inverse = sp.diags(signs / measures(mesh, mesh.dim))
-            return sp.csr_matrix(cells_to_vertices(mesh) @ inverse)
+            return sp.csr_matrix(cells_to_vertices(mesh) @ sp.diags(self.values_of_top_or_bottom(mesh.dim)))
         return sharp_matrix(mesh, degree, "vertices", rotate=reading == "flux" and mesh.dim == 2)

@@ -1,0 +1,292 @@
+"""HSD: Hodge spectral duality, a base on Hodge modes, a fiber ⋆-orthogonal to it, harmonic coefficients exact."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import nn
+
+from hsd.data.batch import Batch, reference_coefficients
+from hsd.data.domain import Domain
+from hsd.data.domain_arrays import RESOLVENT_SHIFTS
+from hsd.errors import check_choice
+from hsd.models.base import ModelConfig, Operator, Prediction
+from hsd.nn.filters import Filter, apply_filter, filter_features, parts_of
+from hsd.nn.global_path import GlobalPath
+from hsd.nn.grid_fiber import Commutator, GridFiber
+from hsd.nn.hodge_paper import PaperLayer
+from hsd.nn.mlp import mlp
+from hsd.nn.pseudo_spectral import ProductLayer, advection
+
+VARIANTS = ("spectral", "paper")
+FIBERS = ("resolvent", "grid", "both", "none")
+
+
+@dataclass(frozen=True)
+class HSDConfig(ModelConfig):
+    """Switches of HSD.
+
+    variant        : "spectral" (filters and invariants only, fits every mesh) or "paper" (as published)
+    n_modes        : modes of the domain to ask for
+    channels       : channels of coefficients
+    layers         : coefficient layers (0: filters alone); tied: one set of weights for all of them
+    products       : how many of the layers (at least one, even with layers = 0) carry a product layer; 0 is none
+    product_channels, hidden : sizes of the product layer's network
+    lift           : pointwise functions of the input before the modes, 0 is none
+    global_path    : moments and energies → amounts of 1, x, x xᵀ and of harmonic fields
+    fiber          : "resolvent", "grid", "both" or "none";  commutator : the pointwise correction
+    project        : the fiber's ⋆-orthogonal projection (off only for ablations)
+    penalty        : weight of the stability penalty of deep linear layers
+    fiber_width, fiber_depth, fiber_modes, masked : the grid fiber's Fourier network and its soft mask
+    base_hidden    : hidden width of the published base (variant "paper")
+    """
+
+    lr: float = 1e-2
+    variant: str = "spectral"
+    n_modes: int = 128
+    channels: int = 8
+    layers: int = 0
+    tied: bool = True
+    products: int = 0
+    product_channels: int = 3
+    hidden: int = 32
+    lift: int = 2
+    global_path: bool = True
+    fiber: str = "resolvent"
+    commutator: bool = False
+    project: bool = True
+    penalty: float = 0.0
+    fiber_width: int = 11
+    fiber_depth: int = 3
+    fiber_modes: int = 4
+    masked: bool = True
+    base_hidden: int = 32
+
+
+PAPER = {"variant": "paper", "lr": 1e-3, "fiber": "grid", "commutator": True, "weight_decay": 1e-4}
+TINY = {"channels": 4, "hidden": 16, "lift": 1}
+PRESETS = {"paper": PAPER, "tiny": TINY}
+"""Named sets of config entries."""
+
+
+class HSD(Operator):
+    """ω = Φ c̃ + (I − ΦΦᵀ⋆) fiber, with the harmonic entries of c̃ set to the reference (P-3, Algorithm 1).
+
+    Holds for any weights: the fiber is ⋆-orthogonal to Φ; harmonic coefficients equal the reference where the task
+    knows one; where the target's degree differs from the source's, the base and the resolvent fiber lie in d Ω^s
+    (δ Ω^s) plus the harmonic fields, so that dω = 0 (δω = 0) holds to rounding; variant "spectral" depends on the
+    modes only through their eigenspaces.
+    """
+
+    name = "hsd"
+    title = "HSD"
+    citation = "Hodge Spectral Duality operators; this project's paper"
+    differences = (
+        "Variant 'spectral': filters of λ, coefficient layers, products and invariants replace the gated network on "
+        "raw coefficients; a resolvent fiber replaces the grid. Variant 'paper' is the published form."
+    )
+    reads = "cochains through their Hodge coefficients"
+    Config = HSDConfig
+    task_config: ClassVar = {
+        "toroidal_transport": {"layers": 12, "n_modes": 256, "penalty": 0.3, "fiber": "resolvent"},
+        "vorticity_dynamics": {"layers": 8, "products": 8, "n_modes": 256, "lr": 3e-3},
+    }
+
+    def __init__(self, domain: Domain, config: HSDConfig | None = None):
+        super().__init__(domain, config)
+        check_choice("variant of HSD", self.config.variant, VARIANTS)
+        check_choice("fiber of HSD", self.config.fiber, FIBERS)
+        self.network = SpectralNetwork(domain, self.config) if self.config.variant == "spectral" else None
+        if self.network is None:
+            self.layers = nn.ModuleList(PaperLayer(domain, self.config) for _ in range(2))
+        self.mesh_free = self.network is not None
+        self.uses_fiber = self.network is not None and self.config.fiber in ("resolvent", "both")
+
+    def predict(self, batch: Batch, domain: Domain) -> Prediction:
+        reference = reference_coefficients(batch, domain)
+        if self.network is not None:
+            forms = self.network(batch, domain, reference)
+        else:
+            forms = first_guess(batch, domain)
+            for layer in self.layers:
+                forms = layer(forms, batch, domain, reference)
+        return Prediction(domain.target_nodes(forms), forms)
+
+    def prepare(self, batch: Batch, domain: Domain) -> None:
+        """Fix the scales of the global path from training samples."""
+        if self.network is not None:
+            self.network.prepare(batch, domain)
+
+    def penalty(self, domain: Domain, generator: torch.Generator) -> torch.Tensor | None:
+        if self.network is None or not self.config.penalty or not self.config.layers:
+            return None
+        return self.config.penalty * self.network.growth(domain, generator)
+
+
+def first_guess(batch: Batch, domain: Domain) -> torch.Tensor:
+    """ω⁽⁰⁾ from the input by ⋆ and projection only: Σ c_i φ_{t(i)} over matching modes, (B, N_t)."""
+    if domain.spec.source[0] == domain.spec.target[0]:
+        return batch.source
+    i, j = domain.pairs.T
+    return domain.source.coefficients(batch.source)[:, i] @ domain.target.modes[:, j].T
+
+
+class SpectralNetwork(nn.Module):
+    """Filters, coefficient layers, products, global path and fiber of the variant "spectral"."""
+
+    def __init__(self, domain: Domain, config: HSDConfig):
+        super().__init__()
+        self.config = config
+        s, dim = domain.spec.source[0], domain.mesh.dim
+        self.parts = parts_of(s, dim)
+        n_parts, c = len(self.parts), config.channels
+        pointwise = config.lift if domain.has("source_value") else 0
+        self.lift = mlp([1, 16, pointwise], last_zero=False) if pointwise else None
+        n_in = 1 + pointwise
+        self.into = Filter(c, n_in, n_parts, noise=0.1)
+        with torch.no_grad():
+            self.into.weight[:, 0, :, 0] += 1.0
+        n_harmonic = int((domain.arrays["target/part"] == 0).sum())
+        self.own_harmonic = n_harmonic if domain.reference_name is None and s != domain.spec.target[0] else 0
+        self.path = GlobalPath(domain, n_in, config.hidden, self.own_harmonic) if config.global_path else None
+        copies = 1 if config.tied else max(config.layers, 1)
+        if config.layers:
+            self.growths = nn.ModuleList(Filter(c, 1, n_parts, noise=0.0) for _ in range(copies))
+            self.weights = nn.ParameterList(nn.Parameter(0.02 * torch.randn(c, 4 * c)) for _ in range(copies))
+        self.products = nn.ModuleList(
+            ProductLayer(c, config.product_channels, config.hidden, n_parts, domain.has("normals"))
+            for _ in range(min(copies, config.products) if domain.has("gradient/data") else 0)
+        )
+        self.out = Filter(1, c, n_parts, mean=1.0 / c, noise=0.02)
+        self.resolvents = self.chi = self.grid = self.commutator = None
+        if config.fiber in ("resolvent", "both"):
+            self.resolvents = nn.Parameter(torch.zeros(len(RESOLVENT_SHIFTS)))
+            self.chi = nn.Parameter(torch.zeros(1 + len(RESOLVENT_SHIFTS)))
+        if config.fiber in ("grid", "both"):
+            self.grid = GridFiber(domain, config.fiber_width, config.fiber_depth, config.fiber_modes, config.masked)
+        if config.commutator:
+            self.commutator = Commutator(domain, config.hidden)
+
+    # ---- the map -------------------------------------------------------------------------------------------------
+
+    def forward(self, batch: Batch, domain: Domain, reference: torch.Tensor | None) -> torch.Tensor:
+        features = filter_features(domain.source, domain.scale2, self.parts)
+        x = self.lifted(batch, domain)  # (B, C_in, N_s)
+        z = apply_filter(self.into(features), x @ domain.source.star_modes)  # (B, C, K)
+        amounts = harmonic = None
+        if self.path is not None:
+            amounts, harmonic = self.path(x, batch, domain)
+            z = torch.cat([z[:, :1] + (amounts @ domain.tensor("chi_hat").T)[:, None], z[:, 1:]], dim=1)
+        z = self.evolve(z, features, domain, advection(batch, domain))
+        c = self.to_target(apply_filter(self.out(features), z)[:, 0], domain)
+        c = self.with_harmonic(c, harmonic, reference, domain)
+        base = domain.target.synthesise(c)
+        fiber = self.fiber(batch, base, amounts, domain)
+        if fiber is None:
+            return base
+        return base + (domain.target.complement(fiber) if self.config.project else fiber)
+
+    def lifted(self, batch: Batch, domain: Domain) -> torch.Tensor:
+        """The source and pointwise functions of its values, as forms, (B, C_in, N_s)."""
+        x = batch.source[:, None]
+        if self.lift is None:
+            return x
+        value = domain.tensor("source_value")
+        more = self.lift((batch.source * value)[..., None]).transpose(1, 2) / value  # (B, lift, N_s)
+        return torch.cat([x, more], dim=1)
+
+    def evolve(
+        self, z: torch.Tensor, features: torch.Tensor, domain: Domain, along: torch.Tensor | None
+    ) -> torch.Tensor:
+        """The coefficient layers: z ← z (1 + m(λ̂)/10) + W [z, λ̂z/100, Az, A²z] + products."""
+        n_layers, n_products = self.config.layers, len(self.products) and self.config.products
+        lam = domain.source.eigenvalues * (domain.scale2 / 100)
+        for layer in range(max(n_layers, n_products)):
+            if layer < n_layers:
+                z = z + self.linear_step(z, layer, features, lam, along)
+            if (layer + 1) * n_products // max(n_layers, n_products) > layer * n_products // max(n_layers, n_products):
+                z = z + self.products[min(layer, len(self.products) - 1)](z, features, domain)
+        return z
+
+    def linear_step(
+        self, z: torch.Tensor, layer: int, features: torch.Tensor, lam: torch.Tensor, along: torch.Tensor | None
+    ) -> torch.Tensor:
+        i = min(layer, len(self.weights) - 1)
+        parts = [z, lam * z]
+        if along is not None:
+            first = 0.3 * (z @ along.transpose(-1, -2))
+            parts += [first, 0.17 * (first @ along.transpose(-1, -2))]
+        weight = self.weights[i][:, : len(parts) * z.shape[1]]
+        mixed = torch.einsum("oc,bck->bok", weight, torch.cat(parts, dim=1))
+        return 0.1 * self.growths[i](features)[:, 0] * z + mixed
+
+    def to_target(self, c: torch.Tensor, domain: Domain) -> torch.Tensor:
+        """Coefficients of the source's modes → of the target's, (B, K_s) → (B, K_t): √λ̂ on matching pairs."""
+        if domain.spec.source[0] == domain.spec.target[0]:
+            return c
+        i, j = domain.pairs.T
+        out = c.new_zeros(len(c), domain.target.n_modes)
+        return out.index_copy(1, j, c[:, i] * (domain.source.eigenvalues[i] * domain.scale2).sqrt())
+
+    def with_harmonic(
+        self, c: torch.Tensor, harmonic: torch.Tensor | None, reference: torch.Tensor | None, domain: Domain
+    ) -> torch.Tensor:
+        columns = torch.nonzero(domain.target.harmonic)[:, 0]
+        if reference is None and self.own_harmonic and harmonic is not None:
+            reference = harmonic
+        if reference is None:
+            return c
+        return c.index_copy(1, columns, reference.to(c.dtype))
+
+    def fiber(
+        self, batch: Batch, base: torch.Tensor, amounts: torch.Tensor | None, domain: Domain
+    ) -> torch.Tensor | None:
+        """Everything beyond the modes before its projection, (B, N_t), or None."""
+        terms = []
+        if self.resolvents is not None and batch.fiber is not None and batch.fiber.shape[2]:
+            terms.append(batch.fiber @ self.resolvents)
+        if self.chi is not None and amounts is not None:
+            fields = torch.einsum("nij,i->nj", domain.tensor("chi_fiber"), self.chi)
+            terms.append(amounts @ fields.T)
+        if self.grid is not None or self.commutator is not None:
+            form = first_guess(batch, domain)
+            if self.grid is not None:
+                terms.append(self.grid(form, base, batch, domain))
+            if self.commutator is not None:
+                terms.append(self.commutator(form, base, batch, domain))
+        return sum(terms) if terms else None
+
+    # ---- training ------------------------------------------------------------------------------------------------
+
+    def prepare(self, batch: Batch, domain: Domain) -> None:
+        if self.path is not None:
+            with torch.no_grad():
+                self.path.fit(self.lifted(batch, domain), batch, domain)
+
+    def growth(self, domain: Domain, generator: torch.Generator) -> torch.Tensor:
+        """relu(log |z_L|/|z_0|) of white noise, A and λ scaled up at random: deep linear layers must not amplify."""
+        device, dtype = domain.device, domain.dtype
+
+        def uniform(low: float, high: float, *shape: int) -> torch.Tensor:
+            return (low + (high - low) * torch.rand(*shape, generator=generator)).to(device, dtype)
+
+        k, c = domain.source.n_modes, self.config.channels
+        z0 = torch.randn(8, 1, k, generator=generator).to(device, dtype).expand(8, c, k)
+        along = None
+        for name in domain.field_names:
+            if domain.has(f"contraction/{name}"):
+                matrices = domain.tensor(f"contraction/{name}")
+                a = torch.randn(8, len(matrices), generator=generator).to(device, dtype) * self.field_size
+                a = torch.einsum("bm,mjk->bjk", a, matrices) * uniform(1.0, 1.4, 1, 1, 1)
+                along = a if along is None else along + a
+        features = filter_features(domain.source, domain.scale2, self.parts)
+        lam = domain.source.eigenvalues * (domain.scale2 / 100) * uniform(1.0, 1.25, 1)
+        z = z0
+        for layer in range(self.config.layers):
+            z = z + self.linear_step(z, layer, features, lam, along)
+        ratio = torch.log(z.flatten(1).norm(dim=1) / z0.flatten(1).norm(dim=1))
+        return torch.relu(ratio).mean()
+
+    field_size: float = 1.0

@@ -1,0 +1,52 @@
+"""Spectral filters: multipliers that are smooth functions of the eigenvalue, so that they fit every mesh."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from hsd.data.domain import Basis
+from hsd.data.domain_arrays import PART_CODES
+
+N_POLES = 8
+POLES = tuple(10 ** (-1 + 3.5 * j / (N_POLES - 1)) for j in range(N_POLES))
+"""Scales s_j of the resolvents, in units of λ̂ = λ · scale2."""
+
+
+def filter_features(basis: Basis, scale2: float, parts: tuple[str, ...]) -> torch.Tensor:
+    """(9 · n_parts, n): 1 and 1/(1 + λ̂/s_j) of each mode, in the rows of its part; harmonic ones in the first's."""
+    lam = (basis.eigenvalues * scale2).clamp(min=0)
+    poles = torch.tensor(POLES, device=lam.device, dtype=lam.dtype)
+    values = torch.cat([torch.ones_like(lam)[None], 1 / (1 + lam[None] / poles[:, None])])  # (9, n)
+    rows = []
+    for i, part in enumerate(parts):
+        mask = basis.part == PART_CODES[part]
+        rows.append(values * (mask | basis.harmonic if i == 0 else mask))
+    return torch.cat(rows)
+
+
+def parts_of(degree: int, dim: int) -> tuple[str, ...]:
+    """Parts beside the harmonic one that k-forms on a mesh of that dimension have."""
+    return tuple(p for p, there in (("exact", degree > 0), ("coexact", degree < dim)) if there)
+
+
+class Filter(nn.Module):
+    """κ(λ̂) = w_0 + Σ_j w_j / (1 + λ̂/s_j), one for each entry of a (n_out, n_in) matrix and each Hodge part.
+
+    mean, noise : w_0 starts at mean + noise · N(0, 1), the others at noise · N(0, 1)/8
+    features (9 · n_parts, n) → multipliers (n_out, n_in, n)
+    """
+
+    def __init__(self, n_out: int, n_in: int, n_parts: int, mean: float = 0.0, noise: float = 0.1):
+        super().__init__()
+        weight = noise / N_POLES * torch.randn(n_out, n_in, n_parts, 1 + N_POLES)
+        weight[..., 0] = mean + noise * torch.randn(n_out, n_in, n_parts)
+        self.weight = nn.Parameter(weight)
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        return self.weight.flatten(2) @ features
+
+
+def apply_filter(kappa: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
+    """Σ_i κ_oi(λ̂) z_i: (C_out, C_in, n), (B, C_in, n) → (B, C_out, n)."""
+    return torch.einsum("oik,bik->bok", kappa, z)
