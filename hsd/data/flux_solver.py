@@ -109,7 +109,7 @@ class FluxSolver:
         """Ω³ → Ω²: B with dB = ρ on every tet and φ given on the boundary; without it B = δφ, ⋆-orthogonal to ker d.
 
         charges  : (m, n_tets) 3-cochains ρ, unit c
-        boundary : (m, n_outer) φ on the boundary faces :attr:`outer`, unit c/length; None is the natural condition φ = 0
+        boundary : (m, n_outer) φ on the boundary faces :attr:`outer`, unit c/length; None: the natural condition φ = 0
         Returns (m, n_faces) flux 2-cochains of B = −grad φ, unit c.
         Raises InputError (shape).
         """
@@ -119,7 +119,8 @@ class FluxSolver:
             raise InputError(f"Charges have shape (m, {n_tets}), one a tet; got {charges.shape}.", "shape")
         if boundary is not None and np.shape(boundary) != (len(charges), len(self.outer)):
             raise InputError(
-                f"Boundary potentials have shape ({len(charges)}, {len(self.outer)}); got {np.shape(boundary)}.", "shape"
+                f"Boundary potentials have shape ({len(charges)}, {len(self.outer)}); got {np.shape(boundary)}.",
+                "shape",
             )
         out = np.empty((len(charges), n_faces))
         for start in range(0, len(charges), BLOCK):
