@@ -220,6 +220,17 @@ class Domain:
         return Basis(*(self.tensor(f"{name}/{part}") for part in ("modes", "star_modes", "eigenvalues", "part")))
 
     @cached_property
+    def _features(self) -> Builder:
+        builder = Builder(Ground(self.mesh, self.spec.star, self.spec.bc), self.spec, {})
+        builder.prepare_features()
+        return builder
+
+    def fiber_features(self, forms: np.ndarray, block: int = 128) -> np.ndarray:
+        """Resolvent features of source forms (B, N_s) → (B, N_t, 3) float32; solved on the CPU, factored once."""
+        parts = [self._features.fiber(np.asarray(forms[i : i + block], float).T) for i in range(0, len(forms), block)]
+        return np.concatenate([np.moveaxis(p, 2, 0).astype(np.float32) for p in parts])
+
+    @cached_property
     def gradient_modes(self) -> torch.Tensor:
         """∇Φ at the vertices times √scale2, (3, n_vertices, K), for sources of degree 0."""
         gradients = self.sparse("gradient")(self.source.modes.T)  # (K, n_vertices · D)

@@ -18,6 +18,8 @@ from hsd.linalg import Progress, silent
 from hsd.mesh.mesh import Mesh
 
 PART_CODES = {"harmonic": 0, "exact": 1, "coexact": 2}
+MATCHED = {1: ("coexact", "exact"), -1: ("exact", "coexact")}
+"""t − s → the part of degree s and the part of degree t that d (δ) makes of it."""
 Arrays = dict[str, np.ndarray]
 
 
@@ -89,14 +91,7 @@ class Builder:
 
     def _bases(self) -> None:
         (s, _), (t, _) = self.spec.source, self.spec.target
-        dim = self.ground.mesh.dim
-        if abs(s - t) > 1 or not 0 <= s <= dim or not 0 <= t <= dim:
-            raise InputError(
-                f"Operators map a form to one of the same or a neighbouring degree; got {s} to {t} in dimension {dim}.",
-                "degree",
-            )
-        matched = {1: ("coexact", "exact"), -1: ("exact", "coexact")}.get(t - s)
-        self._make_bases(matched)
+        self.prepare_features()
         for name, basis in (("source", self.source), ("target", self.target)):
             self.arrays |= {
                 f"{name}/modes": basis.modes,
@@ -107,14 +102,22 @@ class Builder:
         if s == t:
             pairs = np.repeat(np.arange(self.source.n_modes)[:, None], 2, axis=1)
         else:
-            a, b = self.source.index(matched[0]), self.target.index(matched[1])
-            pairs = np.column_stack([a, b])
+            of_source, of_target = MATCHED[t - s]
+            pairs = np.column_stack([self.source.index(of_source), self.target.index(of_target)])
         self.arrays["pairs"] = pairs
 
-    def _make_bases(self, matched: tuple[str, str] | None) -> None:
+    def prepare_features(self) -> None:
+        """Make the bases only, which is all that :meth:`fiber` needs.  Raises InputError (degree)."""
         (s, _), (t, _) = self.spec.source, self.spec.target
-        self.source = self._basis(s, matched and matched[0])
-        self.target = self.source if s == t else self._basis(t, matched[1], n_of=self.source, part_of=matched[0])
+        dim = self.ground.mesh.dim
+        if abs(s - t) > 1 or not 0 <= s <= dim or not 0 <= t <= dim:
+            raise InputError(
+                f"Operators map a form to one of the same or a neighbouring degree; got {s} to {t} in dimension {dim}.",
+                "degree",
+            )
+        of_source, of_target = MATCHED.get(t - s, (None, None))
+        self.source = self._basis(s, of_source)
+        self.target = self.source if s == t else self._basis(t, of_target, n_of=self.source, part_of=of_source)
 
     def _basis(self, k: int, part: str | None, n_of: HodgeBasis | None = None, part_of: str = "") -> HodgeBasis:
         dim = self.ground.mesh.dim

@@ -150,7 +150,8 @@ class SpectralNetwork(nn.Module):
             self.into.weight[:, 0, :, 0] += 1.0
         n_harmonic = int((domain.arrays["target/part"] == 0).sum())
         self.own_harmonic = n_harmonic if domain.reference_name is None and s != domain.spec.target[0] else 0
-        self.path = GlobalPath(domain, n_in, config.hidden, self.own_harmonic) if config.global_path else None
+        seen = domain.arrays["chi"].shape[1] + self.own_harmonic
+        self.path = GlobalPath(domain, n_in, config.hidden, self.own_harmonic) if config.global_path and seen else None
         copies = 1 if config.tied else max(config.layers, 1)
         if config.layers:
             self.growths = nn.ModuleList(Filter(c, 1, n_parts, noise=0.0) for _ in range(copies))

@@ -1,0 +1,1 @@
+"""Training: configuration, the one loop, checkpoints, predictors, background runs."""

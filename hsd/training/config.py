@@ -1,0 +1,104 @@
+"""What a training run is told: frozen, readable from text, the same for every model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any
+
+from hsd.errors import InputError, UnknownNameError
+
+DEFAULT_MODES = 128
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """One run.
+
+    model, model_config : name in the registry and entries of its config
+    epochs              : passes over the training set;  minutes: instead, wall clock, the schedule laid over the steps
+                          that fit (measured on the first ones)
+    batch_size          : effective batch;  micro_batch: samples at once (gradients are accumulated), 0: all of them
+    lr, weight_decay    : None: the model's own
+    schedule            : "cosine" (a warm-up over 5 % of the steps, then cosine to zero) or "constant"
+    clip                : largest norm of the gradient
+    patience            : epochs without a better validation error before it stops, 0: never
+    n_train             : training samples used, 0: all
+    loss                : weights by the names of hsd.metrics.losses; None: relative ⋆-norm of the form (of the node
+                          values for models that make none)
+    precision           : "float32", "bfloat16" (autocast, where the device has it) or "float64"
+    """
+
+    model: str
+    model_config: dict[str, Any] = field(default_factory=dict)
+    epochs: int = 100
+    minutes: float = 0.0
+    batch_size: int = 32
+    micro_batch: int = 0
+    lr: float | None = None
+    weight_decay: float | None = None
+    schedule: str = "cosine"
+    clip: float = 1.0
+    patience: int = 0
+    n_train: int = 0
+    seed: int = 0
+    loss: dict[str, float] | None = None
+    precision: str = "float32"
+    compile: bool = False
+
+    def __post_init__(self):
+        for name, low in (("epochs", 1), ("batch_size", 1), ("micro_batch", 0), ("patience", 0), ("n_train", 0)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < low:
+                raise InputError(f"{name} must be a whole number of at least {low}; got {value!r}.", "bad_config")
+        for name, known in (("schedule", ("cosine", "constant")), ("precision", ("float32", "bfloat16", "float64"))):
+            if getattr(self, name) not in known:
+                raise UnknownNameError(name, getattr(self, name), known)
+        if self.minutes < 0 or self.clip <= 0 or (self.lr is not None and self.lr <= 0):
+            raise InputError("minutes must not be negative; clip and lr must be positive.", "bad_config")
+
+    @classmethod
+    def from_dict(cls, entries: dict[str, Any]) -> TrainingConfig:
+        """Raises UnknownNameError for an entry that there is not, InputError for a bad value."""
+        known = [f.name for f in fields(cls)]
+        for key in entries:
+            if key not in known:
+                raise UnknownNameError("entry of the training config", key, known)
+        return cls(**entries)
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def with_entries(self, pairs: Iterable[str]) -> TrainingConfig:
+        """A copy with ``key=value`` texts applied; ``model.key=value`` goes to the model's config.
+
+        Values are read as numbers, true/false/none, or text.  Raises InputError (bad_config), UnknownNameError.
+        """
+        own: dict[str, Any] = {}
+        model = dict(self.model_config)
+        for pair in pairs:
+            key, sep, text = pair.partition("=")
+            if not sep or not key:
+                raise InputError(f"Settings are written key=value; got {pair!r}.", "bad_config")
+            if key.startswith("model."):
+                model[key.removeprefix("model.")] = read_value(text)
+            else:
+                own[key] = read_value(text)
+        known = [f.name for f in fields(self)]
+        for key in own:
+            if key not in known:
+                raise UnknownNameError("entry of the training config", key, [*known, "model.ENTRY"])
+        return replace(self, **own, model_config=model)
+
+
+def read_value(text: str) -> Any:
+    """A number, True, False, None, or the text itself."""
+    words = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

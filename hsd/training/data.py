@@ -1,0 +1,138 @@
+"""The training and validation samples of a dataset file as normalised batches; nothing here can see the test split."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import torch
+
+from hsd.data.batch import Batch
+from hsd.data.dataset import Dataset, Part
+from hsd.data.domain import Domain
+from hsd.data.domain_arrays import DomainSpec
+from hsd.data.normaliser import Normaliser
+from hsd.data.schema import VECTORS
+from hsd.errors import InputError
+from hsd.linalg import Progress, silent
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Normalised samples of one part on one domain: a batch, and the node values of its targets."""
+
+    batch: Batch
+    domain: Domain
+
+    def __len__(self) -> int:
+        return len(self.batch)
+
+    @cached_property
+    def target_nodes(self) -> torch.Tensor:
+        """(n, n_vertices, C), made once."""
+        blocks = torch.split(self.batch.target, 256)
+        return torch.cat([self.domain.target_nodes(block) for block in blocks])
+
+    def with_fiber(self) -> Samples:
+        """The same samples with the resolvent features of their sources."""
+        if self.batch.fiber is not None:
+            return self
+        features = self.domain.fiber_features(self.batch.source.double().cpu().numpy())
+        fiber = torch.as_tensor(features).to(self.batch.source)
+        return Samples(replace(self.batch, fiber=fiber), self.domain)
+
+    def to(self, domain: Domain) -> Samples:
+        """On the device and in the precision of a domain (of the same mesh)."""
+        return Samples(self.batch.to(domain.device, domain.dtype), domain)
+
+
+def domain_spec(dataset: Dataset, n_modes: int, grid_size: int = 16) -> DomainSpec:
+    """What operators map on the dataset's meshes.  Raises InputError (node_target, inputs)."""
+    if dataset.target_spec.reading == VECTORS:
+        raise InputError(
+            f"{dataset.path.name} has node vectors as target; make forms of them (hsd.flat, hsd.flat_flux) to train.",
+            "node_target",
+        )
+    if len(dataset.inputs) != 1:
+        raise InputError(
+            f"Operators read one form and coefficients of named fields; {dataset.path.name} has "
+            f"{len(dataset.inputs)} input forms.",
+            "inputs",
+        )
+    first, target = dataset.inputs[0], dataset.target_spec
+    source = (first.degree, first.reading)
+    return DomainSpec(
+        source, (target.degree, target.reading), n_modes, grid_size, dataset.schema.star, dataset.schema.bc
+    )
+
+
+def domain_of(dataset: Dataset, n_modes: int, mesh: int = 0, progress: Progress = silent) -> Domain:
+    """The domain of one of the dataset's meshes (float32, CPU)."""
+    return Domain.from_mesh(dataset.meshes[mesh], domain_spec(dataset, n_modes), dataset.named_fields(mesh), progress)
+
+
+def samples_of(part: Part, domain: Domain, normaliser: Normaliser, mesh: int = 0, limit: int = 0) -> Samples:
+    """The samples of a part on one mesh (the first ``limit``, 0: all), normalised."""
+    dataset = part.dataset
+
+    def read(key: str) -> np.ndarray:
+        blocks, count = [], 0
+        for block in part.blocks(key, mesh):
+            blocks.append(normaliser.apply(key, block).astype(np.float32))
+            count += len(block)
+            if limit and count >= limit:
+                break
+        rows = np.concatenate(blocks)
+        return rows[:limit] if limit else rows
+
+    coefficients = {name: read(f"coefficient/{name}") for name in dataset.schema.fields}
+    source = read(f"input/{dataset.inputs[0].name}")
+    return Samples(Batch.of_arrays(domain, source, read("target"), coefficients), domain)
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """Training and validation samples, one entry a mesh, with the normaliser fitted on the training part."""
+
+    dataset: Dataset
+    normaliser: Normaliser
+    train: tuple[Samples, ...]
+    validation: tuple[Samples, ...]
+
+    @classmethod
+    def open(
+        cls, dataset: Dataset, n_modes: int, n_train: int = 0, fiber: bool = False, progress: Progress = silent
+    ) -> TrainingData:
+        """Raises InputError (no_split, empty_part, node_target, inputs)."""
+        progress("normaliser", None)
+        normaliser = Normaliser.fit(dataset)
+        parts = {name: dataset.part(name) for name in ("train", "validation")}
+        out: dict[str, list[Samples]] = {"train": [], "validation": []}
+        for mesh in range(len(dataset.meshes)):
+            domain = domain_of(dataset, n_modes, mesh, progress)
+            for name, part in parts.items():
+                if not len(part.on_mesh(mesh)):
+                    continue
+                limit = n_train // len(dataset.meshes) if name == "train" else 0
+                samples = samples_of(part, domain, normaliser, mesh, limit)
+                if fiber:
+                    progress(f"resolvent features, {name}", None)
+                    samples = samples.with_fiber()
+                out[name].append(samples)
+        return cls(dataset, normaliser, tuple(out["train"]), tuple(out["validation"]))
+
+    @property
+    def domain(self) -> Domain:
+        return self.train[0].domain
+
+    def to(self, device: str, dtype: torch.dtype) -> TrainingData:
+        domains = {}
+
+        def move(samples: Samples) -> Samples:
+            key = samples.domain.mesh.content_hash
+            domains.setdefault(key, samples.domain.to(device, dtype))
+            return samples.to(domains[key])
+
+        train, validation = (tuple(move(s) for s in group) for group in (self.train, self.validation))
+        return TrainingData(self.dataset, self.normaliser, train, validation)

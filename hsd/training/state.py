@@ -1,0 +1,61 @@
+"""The state of a run as one safetensors file: weights, best weights, optimiser, progress; written atomically."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+
+from hsd.errors import InputError
+from hsd.hodge.cache import write_atomically
+
+if TYPE_CHECKING:
+    from hsd.training.trainer import Trainer
+
+
+def write_state(path: Path, trainer: Trainer) -> None:
+    """One file with everything that a resumed run needs to go on as if nothing had happened."""
+    tensors = {f"model/{k}": v for k, v in trainer.model.state_dict().items()}
+    tensors |= {f"best/{k}": v for k, v in (trainer.best_weights or {}).items()}
+    names = [name for name, _ in trainer.model.named_parameters()]
+    for i, entries in trainer.optimiser.state_dict()["state"].items():
+        tensors |= {f"optimiser/{names[i]}/{k}": torch.as_tensor(v) for k, v in entries.items()}
+    about = {"progress": asdict(trainer.progress), "config": trainer.config.as_dict()}
+    plain = {k: v.detach().cpu().contiguous().clone() for k, v in tensors.items()}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, save(plain, {"about": json.dumps(about)}))
+
+
+def read_state(path: Path, trainer: Trainer) -> dict[str, Any]:
+    """Put a state into a trainer; returns the config that it was written with.  Raises InputError (bad_state)."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            about = json.loads(file.metadata()["about"])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"The state {path.name} of this run cannot be read ({error}); start again in a new folder.", "bad_state"
+        ) from error
+
+    def group(prefix: str) -> dict[str, torch.Tensor]:
+        return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+
+    if about["config"] != trainer.config.as_dict():
+        return about["config"]
+    trainer.model.load_state_dict(group("model/"))
+    best = group("best/")
+    trainer.best_weights = {k: v.to(trainer.device) for k, v in best.items()} or None
+    names = [name for name, _ in trainer.model.named_parameters()]
+    state: dict[int, dict[str, torch.Tensor]] = {}
+    for key, value in group("optimiser/").items():
+        name, entry = key.rsplit("/", 1)
+        state.setdefault(names.index(name), {})[entry] = value
+    trainer.optimiser.load_state_dict({**trainer.optimiser.state_dict(), "state": state})
+    for key, value in about["progress"].items():
+        setattr(trainer.progress, key, value)
+    return about["config"]

@@ -1,0 +1,245 @@
+"""The one loop that trains every model: AdamW, schedule, clipping, early stopping, resumable at any moment."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from hsd.errors import InputError, SolverError
+from hsd.models.base import Operator
+from hsd.models.registry import make_model
+from hsd.training.config import TrainingConfig
+from hsd.training.data import TrainingData
+from hsd.training.parallel import Group
+from hsd.training.state import read_state, write_state
+from hsd.training.steps import Objective, batches, validation_error
+
+Report = Callable[[dict[str, Any]], None]
+MEASURED_STEPS = 8
+"""Steps that are timed before the schedule of a run with a limit in minutes is laid."""
+SAVE_SECONDS = 20.0
+WARM_UP = 0.05
+
+
+@dataclass
+class Progress:
+    """Where a run is; all of it is in its saved state.
+
+    step, epoch, seconds : finished steps, epoch under way (from 0), training time so far
+    total_steps          : of the schedule; None until it is laid
+    done_in_epoch        : batches of the epoch that are finished;  sums: of the training loss in this epoch
+    best, best_epoch     : smallest validation error and where it was
+    """
+
+    step: int = 0
+    epoch: int = 0
+    done_in_epoch: int = 0
+    sums: list[float] = field(default_factory=lambda: [0.0, 0.0])
+    seconds: float = 0.0
+    total_steps: int | None = None
+    best: float = math.inf
+    best_epoch: int = -1
+    finished: bool = False
+
+
+class Trainer:
+    """Trains one model on training data; ``fit`` sees training and validation samples only.
+
+    folder : where state, best weights and the log (``log.jsonl``) go; None keeps nothing on disk
+    report : called after each epoch with its log entry;  should_stop: asked after each step
+    Raises SolverError (diverged), naming the epoch; the best weights so far are kept.
+    """
+
+    def __init__(
+        self,
+        data: TrainingData,
+        config: TrainingConfig,
+        folder: Path | None = None,
+        device: str = "cpu",
+        report: Report = lambda entry: None,
+        should_stop: Callable[[], bool] = lambda: False,
+        task: str | None = None,
+    ):
+        self.config, self.folder, self.report, self.should_stop = config, folder, report, should_stop
+        self.group = Group(device)
+        self.device = self.group.local_device(device)
+        dtype = torch.float64 if config.precision == "float64" else torch.float32
+        self.data = data.to(self.device, dtype)
+        torch.manual_seed(config.seed)
+        self.model: Operator = make_model(config.model, data.domain, task, **config.model_config)
+        if hasattr(self.model, "prepare"):
+            first = data.train[0]
+            self.model.prepare(first.batch[: min(len(first), 1024)], first.domain)
+        self.model.to(self.device, dtype)
+        own = self.model.config
+        self.base_lr = config.lr or own.lr
+        decay = own.weight_decay if config.weight_decay is None else config.weight_decay
+        self.optimiser = torch.optim.AdamW(self.model.parameters(), lr=self.base_lr, weight_decay=decay)
+        self.objective = Objective(config.loss)
+        self.progress = Progress()
+        self.best_weights: dict[str, torch.Tensor] | None = None
+        self.forward = torch.compile(self.model) if config.compile else self.model
+        self.n_batches = sum(math.ceil(len(s) / config.batch_size) for s in self.data.train)
+        if folder is not None and (folder / "state.safetensors").is_file():
+            self._resume()
+        self.group.broadcast([p.data for p in self.model.parameters()])
+
+    # ---- the loop ------------------------------------------------------------------------------------------------
+
+    def fit(self) -> Operator:
+        """Train until schedule, patience or ``should_stop`` ends it; returns the model with its best weights."""
+        p, config = self.progress, self.config
+        saved = time.monotonic()
+        while not p.finished:
+            order = list(batches(self.data.train, config.batch_size, config.seed, p.epoch))
+            for group, rows in order[p.done_in_epoch :]:
+                begun = time.monotonic()
+                loss = self._step(group, rows)
+                p.seconds += time.monotonic() - begun
+                p.step, p.done_in_epoch = p.step + 1, p.done_in_epoch + 1
+                p.sums = [p.sums[0] + loss * len(rows), p.sums[1] + len(rows)]
+                self._lay_schedule()
+                if not math.isfinite(loss):
+                    self._diverged()
+                if p.total_steps is not None and p.step >= p.total_steps:
+                    break
+                if time.monotonic() - saved > SAVE_SECONDS:
+                    self.save()
+                    saved = time.monotonic()
+                if self.should_stop():
+                    self.save()
+                    return self._with_best()
+            self._end_epoch()
+        return self._with_best()
+
+    def _step(self, group: int, rows: torch.Tensor) -> float:
+        """One optimiser step on a batch, micro-batches accumulated; returns the loss."""
+        config, samples = self.config, self.data.train[group]
+        self._set_lr()
+        self.optimiser.zero_grad(set_to_none=True)
+        mine = self.group.share(rows)
+        size = config.micro_batch or max(len(mine), 1)
+        total = 0.0
+        for i in range(0, len(mine), size):
+            part = mine[i : i + size].to(self.device)
+            with torch.autocast(self.device.split(":")[0], torch.bfloat16, enabled=config.precision == "bfloat16"):
+                prediction = self.forward(samples.batch[part], samples.domain)
+            loss = self.objective(prediction, samples, part) * (len(part) / len(rows))
+            loss.backward()
+            total += float(loss.detach())
+        noise = torch.Generator().manual_seed(config.seed * 1_000_003 + self.progress.step)
+        extra = self.model.penalty(samples.domain, noise)
+        if extra is not None:
+            (extra / self.group.size).backward()
+        self.group.sum_gradients(list(self.model.parameters()))
+        norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), config.clip)
+        if torch.isfinite(norm):
+            self.optimiser.step()
+            return self.group.sum(total)
+        return math.nan
+
+    def _set_lr(self) -> None:
+        p = self.progress
+        factor = 1.0
+        if self.config.schedule == "cosine" and p.total_steps:
+            warm = max(1, int(WARM_UP * p.total_steps))
+            past = min(1.0, max(0.0, (p.step - warm) / max(1, p.total_steps - warm)))
+            factor = min(1.0, (p.step + 1) / warm) * 0.5 * (1 + math.cos(math.pi * past))
+        elif self.config.schedule == "cosine":
+            factor = 0.1
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.base_lr * factor
+
+    def _lay_schedule(self) -> None:
+        p, config = self.progress, self.config
+        if p.total_steps is not None:
+            return
+        if not config.minutes:
+            p.total_steps = config.epochs * self.n_batches
+        elif p.step >= MEASURED_STEPS:
+            each = p.seconds / p.step * (1 + 0.25 / max(config.batch_size, 1))
+            p.total_steps = max(MEASURED_STEPS + 1, int(config.minutes * 60 / each))
+
+    def _end_epoch(self) -> None:
+        p, config = self.progress, self.config
+        channel = self.data.normaliser.channels["target"]
+        begun = time.monotonic()
+        error = validation_error(
+            self.model, self.data.validation, config.micro_batch or config.batch_size, channel.mean, channel.scale
+        )
+        if not math.isfinite(error):
+            self._diverged()
+        improved = error < p.best
+        if improved:
+            p.best, p.best_epoch = error, p.epoch
+            self.best_weights = {k: v.detach().clone() for k, v in self.model.state_dict().items()}
+        entry = {
+            "epoch": p.epoch,
+            "step": p.step,
+            "total_steps": p.total_steps,
+            "train_loss": p.sums[0] / max(p.sums[1], 1),
+            "validation": error,
+            "best": p.best,
+            "lr": self.optimiser.param_groups[0]["lr"],
+            "seconds": round(p.seconds, 3),
+            "validation_seconds": round(time.monotonic() - begun, 3),
+            "samples_per_s": round(p.step * config.batch_size / max(p.seconds, 1e-9), 2),
+        }
+        if self.device.startswith("cuda"):
+            entry["gpu_memory_mb"] = round(torch.cuda.max_memory_allocated() / 2**20)
+        p.epoch, p.done_in_epoch, p.sums = p.epoch + 1, 0, [0.0, 0.0]
+        out_of_patience = bool(config.patience) and p.epoch - 1 - p.best_epoch >= config.patience
+        p.finished = out_of_patience or (p.total_steps is not None and p.step >= p.total_steps)
+        if self.folder is not None and self.group.is_first:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with (self.folder / "log.jsonl").open("a", encoding="utf-8") as log:
+                log.write(json.dumps(entry) + "\n")
+        self.save()
+        self.report(entry)
+
+    def _with_best(self) -> Operator:
+        if self.best_weights is not None:
+            self.model.load_state_dict(self.best_weights)
+        self.model.eval()
+        return self.model
+
+    def _diverged(self) -> None:
+        kept = "the best weights so far are kept" if self.best_weights is not None else "no epoch had finished before"
+        raise SolverError(
+            f"Training of {self.model.title} diverged in epoch {self.progress.epoch} (the loss is not finite); {kept}. "
+            "Try a smaller learning rate.",
+            "diverged",
+        )
+
+    # ---- state ---------------------------------------------------------------------------------------------------
+
+    def save(self) -> None:
+        """Write the whole state (weights, optimiser, progress) atomically."""
+        if self.folder is not None and self.group.is_first:
+            write_state(self.folder / "state.safetensors", self)
+
+    def _resume(self) -> None:
+        saved = read_state(self.folder / "state.safetensors", self)
+        if saved != self.config.as_dict():
+            differing = sorted(k for k in saved if saved[k] != self.config.as_dict().get(k))
+            raise InputError(
+                f"The run in {self.folder.name} was started with other settings ({', '.join(differing)}); "
+                "resume it with those, or take a new folder.",
+                "other_config",
+            )
+        self._cut_log()
+
+    def _cut_log(self) -> None:
+        """Drop log entries of epochs after the saved state."""
+        log = self.folder / "log.jsonl"
+        if log.is_file() and self.group.is_first:
+            lines = log.read_text(encoding="utf-8").splitlines()
+            kept = [line for line in lines if line.endswith("}") and json.loads(line)["epoch"] < self.progress.epoch]
+            log.write_text("".join(line + "\n" for line in kept), encoding="utf-8")
