@@ -2,7 +2,8 @@
 
 Arrays: ``points`` (n, D); ``faces`` (m, ≥3), ``tets`` (m, 4), ``edges`` (m, 2), ``vertices`` (m,), or ``cells``
 (m, 2 | 3 | 4).  Of further arrays those with n rows are point fields and those with one row a cell are cell fields;
-the prefixes ``point/`` and ``cell/`` say it outright.
+the prefixes ``point/`` and ``cell/`` say it outright.  Text that is no part of the mesh (provenance, labels) is passed
+over.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ LIMIT = 2**31
 
 CELLS = (("tets", "tetra", 4), ("faces", "polygon", None), ("edges", "line", 2), ("vertices", "vertex", 1))
 
+MESH = ("points", "pos", "cells", *(key for key, _, _ in CELLS))
+
 
 def read_npz(source: Source) -> RawMesh:
     """Raises InputError (not_this_format, empty, header_too_large, truncated, shape)."""
@@ -35,6 +38,7 @@ def read_npz(source: Source) -> RawMesh:
             arrays = {
                 info.filename.removesuffix(".npy"): _array(archive, info, source) for info in _entries(archive, source)
             }
+            arrays = {name: values for name, values in arrays.items() if values is not None}
     except (
         zipfile.BadZipFile,
         zlib.error,
@@ -61,8 +65,8 @@ def _entries(archive: zipfile.ZipFile, source: Source) -> list[zipfile.ZipInfo]:
     return entries
 
 
-def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, source: Source) -> np.ndarray:
-    """One array, after its own header has been held against the size of its entry."""
+def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, source: Source) -> np.ndarray | None:
+    """One array, after its own header has been held against the size of its entry; None for text beside the mesh."""
     name = info.filename
     with archive.open(info) as handle:
         try:
@@ -71,6 +75,8 @@ def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, source: Source) -> n
             shape, fortran, dtype = reader(handle)
         except (ValueError, SyntaxError, TypeError, OverflowError) as error:
             raise InputError(f"{source.name}: {name} is no NumPy array.", "not_this_format") from error
+        if dtype.kind in "US" and not name.startswith("point/") and name.removesuffix(".npy") not in MESH:
+            return None
         if dtype.kind not in ("biufU" if name.startswith("point/") else "biuf"):  # labels of a graph may be text
             raise InputError(f"{source.name}: {name} holds {dtype}, not numbers; objects are never unpickled.", "shape")
         if any(not isinstance(s, int) or s < 0 for s in shape) or math.prod(shape) * dtype.itemsize > info.file_size:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
 from hsd.errors import InputError
+from hsd.mesh.io.provenance import field_data, text_arrays, title
 from hsd.mesh.mesh import Mesh
 
 VTK_TYPE = {0: 1, 1: 3, 2: 5, 3: 10}
@@ -31,6 +32,7 @@ class Export:
     point_data: dict[str, np.ndarray]
     cell_data: dict[str, np.ndarray]
     name: str
+    provenance: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def rows(self) -> list[tuple[int, np.ndarray]]:
@@ -104,13 +106,18 @@ def _fields(mesh: Mesh, point_data: Mapping | None, cell_data: Mapping | None, n
 
 
 def save_mesh(
-    mesh: Mesh, path: str | os.PathLike, point_data: Mapping | None = None, cell_data: Mapping | None = None
+    mesh: Mesh,
+    path: str | os.PathLike,
+    point_data: Mapping | None = None,
+    cell_data: Mapping | None = None,
+    provenance: Mapping[str, object] | None = None,
 ) -> None:
     """Write a mesh; the suffix names the format.
 
     point_data : name → (n_vertices, …), in vertex order; cell_data : name → (N_dim, …), in the order of top simplices;
     None: the mesh's own fields, {} : none.  OBJ, OFF, STL and MSH hold no fields: given ones are
     refused, own ones left out.
+    provenance : name → value as text within .vtu, .vtp, .vtk and .npz (see :mod:`hsd.mesh.io.provenance`)
     Points, their order, cells and winding survive a round trip exactly, but for STL (32-bit, no index).  PLY has no
     cells for isolated vertices: load them again with keep_loose=True.
     Raises InputError (unknown_format, no_folder, cannot_write, no_positions, shape).
@@ -144,7 +151,7 @@ def save_mesh(
                 f"A .{suffix} file holds 3-D positions; these have {points.shape[1]}. Use .npz.", "cannot_write"
             )
         points = np.column_stack([points, np.zeros((len(points), 3 - points.shape[1]))])
-    content = writer(Export(points, cells, points_out, cells_out, _word(mesh.name)))
+    content = writer(Export(points, cells, points_out, cells_out, _word(mesh.name), provenance or {}))
     try:
         path.write_bytes(content)
     except OSError as error:
@@ -257,7 +264,8 @@ def write_vtk(e: Export) -> bytes:
     n_cells = sum(len(rows) for _, rows in e.rows)
     entries = sum(rows.size + len(rows) for _, rows in e.rows)
     text = [
-        f"# vtk DataFile Version 3.0\n{e.name}\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS {len(e.points)} double\n",
+        f"# vtk DataFile Version 3.0\n{title(e.name, e.provenance)}\n",
+        f"ASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS {len(e.points)} double\n",
         _text(e.points),
         f"CELLS {n_cells} {entries}\n",
         *(_text(_counted(rows)) for _, rows in e.rows),
@@ -290,7 +298,8 @@ def _xml(kind: str, counts: str, e: Export, body: Iterable[str]) -> bytes:
     )
     return (
         f'<?xml version="1.0" encoding="UTF-8"?>\n<VTKFile type="{kind}" version="1.0" byte_order="LittleEndian" '
-        f'header_type="UInt64">\n<{kind}>\n<Piece NumberOfPoints="{len(e.points)}" {counts}>\n'
+        f'header_type="UInt64">\n<{kind}>\n{field_data(e.provenance)}'
+        f'<Piece NumberOfPoints="{len(e.points)}" {counts}>\n'
         f"<Points>\n{_array('Points', e.points)}</Points>\n{''.join(body)}{data}</Piece>\n</{kind}>\n</VTKFile>\n"
     ).encode()
 
@@ -347,7 +356,7 @@ def write_npz(e: Export) -> bytes:
     arrays |= {f"point/{name}": values for name, values in e.point_data.items()}
     arrays |= {f"cell/{name}": values for name, values in e.cell_data.items()}
     out = io.BytesIO()
-    np.savez_compressed(out, **arrays)
+    np.savez_compressed(out, **arrays, **text_arrays(e.provenance))
     return out.getvalue()
 
 
