@@ -1,4 +1,4 @@
-"""Command line: ``python -m hsd report | modes | decompose | figure | gallery | cache``.
+"""Command line: ``python -m hsd report | modes | decompose | figure | gallery | data | cache``.
 
 Results go to the standard output, errors and progress to the error stream.  Exit codes: 0 done, 1 an error in the data
 (one sentence, with its kind), 2 a usage error, 130 interrupted, 141 the reader of the output went away.
@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hsd import __version__
+from hsd.cli_data import add_commands as add_data_commands
 from hsd.cli_figure import add_options as add_figure_options
 from hsd.cli_figure import check as check_figure
 from hsd.cli_progress import Progress
@@ -71,6 +72,8 @@ def build_parser() -> argparse.ArgumentParser:
     shapes.add_argument("--n", type=whole_number, default=2000, help="number of vertices aimed at (2000)")
     shapes.add_argument("--out", type=Path, required=True, help="mesh file to write; its suffix is the format")
     shapes.set_defaults(run=run_gallery)
+
+    add_data_commands(commands.add_parser("data", help="dataset files: make, check, and what a task is like"))
 
     cache = commands.add_parser("cache", help="size of the cache of bases, or clear it")
     cache.add_argument("action", choices=("size", "clear"))

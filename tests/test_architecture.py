@@ -36,6 +36,7 @@ EXCEPTIONS = {
     "hsd/mesh/io": {"pyvista", "vtk", "vtkmodules", "meshio"},  # file formats
     "hsd/mesh/point_laplacian": {"potpourri3d"},  # local triangulations of point clouds
     "hsd/hodge/cache": {"filelock"},  # two processes share the disk cache
+    "hsd/data/generate": {"filelock"},  # one run a folder of parts
     "hsd/ui/vtk_worker": {"pyvista", "PIL"},  # a process of its own
     "hsd/data/domain.py": {"torch"},
     "hsd/data/batch.py": {"torch"},
