@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import asdict, dataclass, fields
+from functools import cached_property
 from typing import Any, ClassVar
 
 import torch
@@ -56,12 +57,18 @@ class Signature:
         return cls(**entries)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Prediction:
-    """nodes : (B, n_vertices, C) node values, of all models;  forms : (B, N_t) cochains where the model makes them."""
+    """forms : (B, N_t) cochains where the model makes them;  given: (B, n_vertices, C) node values where not."""
 
-    nodes: torch.Tensor
+    given: torch.Tensor | None = None
     forms: torch.Tensor | None = None
+    domain: Domain | None = None
+
+    @cached_property
+    def nodes(self) -> torch.Tensor:
+        """(B, n_vertices, C) node values, of all models: those given, else the sharp of the forms."""
+        return self.given if self.given is not None else self.domain.target_nodes(self.forms)
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,7 @@ class HSD(Operator):
             forms = first_guess(batch, domain)
             for layer in self.layers:
                 forms = layer(forms, batch, domain, reference)
-        return Prediction(domain.target_nodes(forms), forms)
+        return Prediction(forms=forms, domain=domain)
 
     def prepare(self, batch: Batch, domain: Domain) -> None:
         """Fix the scales of the global path from training samples."""

@@ -1,0 +1,129 @@
+"""A trained model ready for use: physical values in, physical values out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from hsd.data.batch import Batch
+from hsd.data.domain import Domain
+from hsd.data.normaliser import Normaliser
+from hsd.data.tasks import task as make_task
+from hsd.errors import HsdError, InputError
+from hsd.mesh.mesh import Mesh
+from hsd.models.base import Operator
+from hsd.models.registry import make_model
+from hsd.training.checkpoint import read_checkpoint
+
+
+@dataclass(frozen=True)
+class Fields:
+    """nodes : (B, n_vertices, C) physical node values;  forms: (B, N_t) physical cochains, or None."""
+
+    nodes: np.ndarray
+    forms: np.ndarray | None
+
+
+class Predictor:
+    """A model with its normaliser and manifest.
+
+    ``predictor(domain, source, coefficients)`` maps physical forms to physical fields on any domain that fits;
+    mesh-bound models refuse other meshes than their own.
+    """
+
+    def __init__(self, model: Operator, normaliser: Normaliser, manifest: Mapping[str, Any], domain: Domain):
+        self.model, self.normaliser, self.manifest, self.domain = model.eval(), normaliser, manifest, domain
+
+    @property
+    def source_key(self) -> str:
+        return next(key for key in self.normaliser.channels if key.startswith("input/"))
+
+    def batch(
+        self, domain: Domain, source: np.ndarray, coefficients: Mapping[str, np.ndarray] | None = None
+    ) -> Batch:
+        """A normalised batch of physical arrays, with fiber features where the model reads them.
+
+        Raises InputError (shape, non_finite_field, missing_fields).
+        """
+        scaled = {n: self.normaliser.apply(f"coefficient/{n}", np.asarray(c)) for n, c in (coefficients or {}).items()}
+        plain = self.normaliser.apply(self.source_key, np.asarray(source, float))
+        batch = Batch.of_arrays(domain, plain, None, scaled)
+        if self.model.uses_fiber:
+            batch = replace(batch, fiber=torch.as_tensor(domain.fiber_features(plain)).to(batch.source))
+        return batch
+
+    @torch.no_grad()
+    def run(self, batch: Batch, domain: Domain, size: int = 64) -> Fields:
+        """Predict a normalised batch, ``size`` samples at a time, and undo the scaling."""
+        self._check_mesh(domain)
+        nodes, forms = [], []
+        for i in range(0, len(batch), size):
+            prediction = self.model(batch[slice(i, i + size)], domain)
+            nodes.append(prediction.nodes.double().cpu().numpy())
+            if prediction.forms is not None:
+                forms.append(prediction.forms.double().cpu().numpy())
+        undo = self.normaliser.invert
+        joined = undo("target", np.concatenate(forms)) if forms else None
+        return Fields(undo("target", np.concatenate(nodes)), joined)
+
+    def __call__(
+        self, domain: Domain, source: np.ndarray, coefficients: Mapping[str, np.ndarray] | None = None
+    ) -> Fields:
+        return self.run(self.batch(domain, source, coefficients), domain)
+
+    def _check_mesh(self, domain: Domain) -> None:
+        own = self.manifest["domain"]
+        if not self.model.mesh_free and domain.mesh.content_hash != own["mesh_hash"]:
+            raise InputError(
+                f"{self.model.title} was trained on {own['mesh_name']} with {own['n_vertices']} vertices and does not "
+                f"carry over to another mesh (here {domain.mesh.name}, {domain.n_vertices} vertices): it reads raw "
+                "coefficients or fixed places; choose a mesh-free model or its own mesh.",
+                "other_mesh",
+            )
+
+
+def load_predictor(path: str | Path, mesh: Mesh | None = None, device: str = "cpu") -> Predictor:
+    """A predictor from a checkpoint, on its task's own mesh (default) or another mesh of the same shape.
+
+    Raises InputError (see :func:`hsd.training.checkpoint.read_checkpoint`; other_architecture, no_task, other_mesh).
+    """
+    checkpoint = read_checkpoint(path)
+    manifest = checkpoint.manifest
+    about = manifest["domain"]
+    try:
+        normaliser = Normaliser.from_json(json.dumps(manifest["normaliser"]))
+    except HsdError as error:
+        raise InputError(f"The normaliser in the manifest cannot be read: {error.message}", "bad_manifest") from error
+    if manifest["task"] is None:
+        raise InputError(
+            f"{Path(path).name} was trained on own data, so its domain is not known here; give the dataset's domain to "
+            "hsd.training.predictor.predictor_on.",
+            "no_task",
+        )
+    task = make_task(manifest["task"], **manifest["task_config"])
+    domain = Domain.build(task, mesh or task.mesh(about["n_nodes"]), about["n_modes"], about["grid_size"])
+    return predictor_on(path, domain.to(device), normaliser)
+
+
+def predictor_on(path: str | Path, domain: Domain, normaliser: Normaliser | None = None) -> Predictor:
+    """A predictor from a checkpoint on a given domain.  Raises as :func:`load_predictor`, and other_signature."""
+    checkpoint = read_checkpoint(path)
+    manifest = checkpoint.manifest
+    if normaliser is None:
+        normaliser = Normaliser.from_json(json.dumps(manifest["normaliser"]))
+    with torch.random.fork_rng():
+        model = make_model(manifest["model"], domain, None, **manifest["model_config"])
+    if model.signature != checkpoint.signature:
+        raise InputError(
+            f"{Path(path).name} was made for another task than this domain's: {checkpoint.signature.source} to "
+            f"{checkpoint.signature.target} against {model.signature.source} to {model.signature.target}.",
+            "other_signature",
+        )
+    checkpoint.put_into(model)
+    return Predictor(model.to(domain.device, domain.dtype), normaliser, manifest, domain)
