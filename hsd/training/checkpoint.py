@@ -48,8 +48,8 @@ class Checkpoint:
         if said:
             more = f" and {len(said) - 3} more" if len(said) > 3 else ""
             raise InputError(
-                f"The weights do not fit the {model.title} that the manifest describes: {'; '.join(sorted(said)[:3])}{more}; "
-                "take the two files of one checkpoint.",
+                f"The weights do not fit the {model.title} that the manifest describes: {'; '.join(sorted(said)[:3])}"
+                f"{more}; take the two files of one checkpoint.",
                 "other_architecture",
             )
         model.load_state_dict(dict(self.weights))
@@ -105,15 +105,16 @@ def save_checkpoint(
 def read_checkpoint(path: str | Path) -> Checkpoint:
     """Read and check both files of a checkpoint.
 
-    Raises InputError, one kind a defect: no_file, suffix, pickle, no_manifest, bad_manifest, newer_format, unknown_model,
-    other_weights (checksum), bad_weights (truncated, no safetensors), non_finite_weights.
+    Raises InputError, one kind a defect: no_file, suffix, pickle, no_manifest, bad_manifest, newer_format,
+    unknown_model, other_weights (checksum), bad_weights (truncated, no safetensors), non_finite_weights.
     """
     path = Path(path)
     manifest = read_manifest(path)
     raw = path.read_bytes()
     if raw[:2] == b"\x80\x02" or raw[:4] == b"PK\x03\x04" or raw[:1] == b"\x80":
         raise InputError(
-            f"{path.name} is a pickle file under another name; it is not opened, because pickles can run code.", "pickle"
+            f"{path.name} is a pickle file under another name; it is not opened, because pickles can run code.",
+            "pickle",
         )
     try:
         weights = load(raw)
@@ -129,7 +130,9 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
         )
     for name, tensor in weights.items():
         if not torch.isfinite(tensor).all():
-            raise InputError(f"The weight {name} in {path.name} is not finite everywhere; train again.", "non_finite_weights")
+            raise InputError(
+                f"The weight {name} in {path.name} is not finite everywhere; train again.", "non_finite_weights"
+            )
     return Checkpoint(manifest, weights)
 
 
@@ -150,12 +153,15 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
     try:
         manifest = json.loads(beside.read_text(encoding="utf-8"))
     except (ValueError, OSError) as error:
-        raise InputError(f"{beside.name} is no readable JSON ({error}); copy the checkpoint again.", "bad_manifest") from error
+        raise InputError(
+            f"{beside.name} is no readable JSON ({error}); copy the checkpoint again.", "bad_manifest"
+        ) from error
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise InputError(f"{beside.name} is not the manifest of a checkpoint (format {FORMAT!r}).", "bad_manifest")
     if not isinstance(manifest.get("version"), int) or manifest["version"] > VERSION:
         raise InputError(
-            f"{path.name} has checkpoint version {manifest.get('version')}; this program reads up to {VERSION}: update it.",
+            f"{path.name} has checkpoint version {manifest.get('version')}; this program reads up to {VERSION}: "
+            "update it.",
             "newer_format",
         )
     missing = [key for key in REQUIRED if key not in manifest]
