@@ -140,3 +140,9 @@ def stacked(records: Sequence[Record], key: str) -> np.ndarray:
     for row, v in zip(out, values):
         row[: len(v)] = v
     return out
+
+
+def require_range(what: str, pair: Sequence[float]) -> None:
+    """Raise InputError (bad_option) unless ``pair`` is a range of positive numbers (low, high), low ≤ high."""
+    if len(pair) != 2 or not 0 < pair[0] <= pair[1]:
+        raise InputError(f"{what} is a range of positive numbers, low ≤ high; got {tuple(pair)}.", "bad_option")
