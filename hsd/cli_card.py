@@ -51,7 +51,7 @@ def card_text(card: dict[str, Any]) -> str:
                 for f in card["floor"]
             ],
             ("modes", "used", "in ⋆", "node values"),
-        )  # fmt: skip
+        )
     )
     lines += ["", "Trivial predictors (relative L2 of node values, test samples)"]
     rows = [(name, "–" if error is None else f"{error:.4f}") for name, error in card["predictors"].items()]

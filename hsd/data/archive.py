@@ -12,6 +12,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -89,14 +90,23 @@ class Archive:
         return entries
 
     def _read_entry(self, archive: zipfile.ZipFile, stream, info: zipfile.ZipInfo, name: str) -> _Entry:
-        with archive.open(info) as handle:
+        stream.seek(info.header_offset)
+        local = _LOCAL.unpack(stream.read(_LOCAL.size))
+        start = info.header_offset + _LOCAL.size + local[9] + local[10]
+        if start + info.compress_size > self.size:
+            raise InputError(f"{self.name} is cut within {name}; copy or write it again.", "truncated")
+        stored = info.compress_type == zipfile.ZIP_STORED and not info.flag_bits & 1  # 1: encrypted, zipfile refuses
+        if stored:  # not by zipfile, which would judge the checksum of a short array on the way
+            stream.seek(start)
+        with nullcontext(stream) if stored else archive.open(info) as handle:
+            before = handle.tell()
             try:
                 version = np.lib.format.read_magic(handle)
                 read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
                 shape, fortran, dtype = read(handle)
             except (ValueError, SyntaxError, TypeError, OverflowError) as error:
                 raise InputError(f"{self.name}: {name} is no NumPy array; write it again.", "not_an_array") from error
-            header = handle.tell()
+            header = handle.tell() - before
         if dtype.hasobject:
             raise InputError(
                 f"{self.name}: {name} holds pickled Python objects, which are never loaded; store numbers.",
@@ -109,11 +119,6 @@ class Archive:
                 "hold; write it again.",
                 "header_too_large",
             )
-        stream.seek(info.header_offset)
-        local = _LOCAL.unpack(stream.read(_LOCAL.size))
-        start = info.header_offset + _LOCAL.size + local[9] + local[10]
-        if start + info.compress_size > self.size:
-            raise InputError(f"{self.name} is cut within {name}; copy or write it again.", "truncated")
         return _Entry(info, tuple(shape), dtype, fortran, header, start)
 
     # ---- reading -----------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Task cards: what a task's data are like, and how far predictors come that understand nothing.
 
-Energies are ‖ω‖²_⋆ of float64 samples.  Errors are relative L2 of node values, Σ_v w_v |u_p − u_g|² against Σ_v w_v |u_g|²
-with the lumped ⋆_0 as w, as a root, averaged over the test samples.
+Energies are ‖ω‖²_⋆ of float64 samples.  Errors are relative L2 of node values, (Σ w_v |u_p − u_g|² / Σ w_v |u_g|²)^½
+with the lumped ⋆_0 as w, averaged over the test samples.
 """
 
 from __future__ import annotations

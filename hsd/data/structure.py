@@ -169,6 +169,15 @@ class Structure:
                     "reading",
                 )
 
+        state, target = self.schema.state, self.schema.target
+        for spec in self.schema.inputs:
+            if spec.name == state and (spec.degree, spec.reading) != (target.degree, target.reading):
+                raise InputError(
+                    f"{self.name}: the state {state!r} ({spec.reading}, degree {spec.degree}) must be a field like the "
+                    f"target ({target.reading}, degree {target.degree}); correct the schema.",
+                    "degree",
+                )
+
     # ---- samples -----------------------------------------------------------------------------------------------
 
     def _count_samples(self) -> int:
