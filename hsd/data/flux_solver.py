@@ -15,14 +15,12 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
+from hsd.data.blocks import in_blocks
 from hsd.dec.flat import top_signs
 from hsd.errors import InputError, TopologyError
 from hsd.linalg import Factor
 from hsd.mesh.mesh import Mesh
 from hsd.mesh.metric import gradient_products, measures
-
-BLOCK = 64
-"""Right-hand sides solved at once: triangular solves of a block stay in the cache."""
 
 
 class FluxSolver:
@@ -110,11 +108,11 @@ class FluxSolver:
 
         charges  : (m, n_tets) 3-cochains ρ, unit c
         boundary : (m, n_outer) φ on the boundary faces :attr:`outer`, unit c/length; None: the natural condition φ = 0
-        Returns (m, n_faces) flux 2-cochains of B = −grad φ, unit c.
+        Returns (m, n_faces) flux 2-cochains of B = −grad φ, unit c; a row does not depend on the others, bit for bit.
         Raises InputError (shape).
         """
         charges = np.asarray(charges, np.float64)
-        n_faces, n_tets = self.mesh.complex.n(2), self.mesh.complex.n(3)
+        n_tets = self.mesh.complex.n(3)
         if charges.ndim != 2 or charges.shape[1] != n_tets:
             raise InputError(f"Charges have shape (m, {n_tets}), one a tet; got {charges.shape}.", "shape")
         if boundary is not None and np.shape(boundary) != (len(charges), len(self.outer)):
@@ -122,18 +120,19 @@ class FluxSolver:
                 f"Boundary potentials have shape ({len(charges)}, {len(self.outer)}); got {np.shape(boundary)}.",
                 "shape",
             )
-        out = np.empty((len(charges), n_faces))
-        for start in range(0, len(charges), BLOCK):
-            rows = slice(start, start + BLOCK)
-            rho = np.ascontiguousarray(charges[rows].T)  # (n_tets, b)
-            psi = np.zeros((n_faces, rho.shape[1]))
-            rhs = self._load @ rho
-            if boundary is not None:
-                psi[self.outer] = boundary[rows].T
-                rhs -= self._stiffness @ psi
-            psi[self.inner] = self._factor.solve(rhs[self.inner])
-            out[rows] = (self._from_charge @ rho + self._from_potential @ psi).T
-        return out
+        if boundary is None:
+            return in_blocks(self._solve, charges)
+        return in_blocks(self._solve, charges, np.asarray(boundary, np.float64))
+
+    def _solve(self, charges: np.ndarray, boundary: np.ndarray | None = None) -> np.ndarray:
+        """One block of columns: (n_tets, b) and (n_outer, b) → (n_faces, b)."""
+        psi = np.zeros((self.mesh.complex.n(2), charges.shape[1]))
+        rhs = self._load @ charges
+        if boundary is not None:
+            psi[self.outer] = boundary
+            rhs -= self._stiffness @ psi
+        psi[self.inner] = self._factor.solve(rhs[self.inner])
+        return self._from_charge @ charges + self._from_potential @ psi
 
     @cached_property
     def cavity(self) -> np.ndarray:

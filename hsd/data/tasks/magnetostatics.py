@@ -18,13 +18,14 @@ Source: Jackson, Classical Electrodynamics, 3rd ed., section 5.9; Arnold, Falk, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import scipy.sparse as sp
 
-from hsd.data.flux_solver import BLOCK
+from hsd.data.blocks import WIDTH
+from hsd.data.gaussians import gaussian_fields
 from hsd.data.ground import Ground
 from hsd.data.tasks.base import FieldSpec, NamedFields, Realisation, Record, Task, TaskConfig, stacked
 from hsd.errors import InputError
@@ -139,22 +140,10 @@ class Magnetostatics(Task):
 
         Σ w_j cos(k_j·x + θ_j) + Σ s_i exp(−|x − c_i|²/2σ_i²) + exp(−(|x| − 0.4)²/2ℓ²) (m + p·x̂ + x̂ᵀ q x̂)
         """
-        n, blobs = len(records), np.array([len(r["widths"]) for r in records])
-        phase = np.concatenate([r["wave_vectors"] for r in records]) @ points.T
-        phase += np.concatenate([r["wave_phases"] for r in records])[:, None]
-        out = _summed(n, N_WAVES * np.ones(n, int), np.concatenate([r["wave_weights"] for r in records]), np.cos(phase))
-        # −|x − c|²/2σ² = (−|x|² + 2 c·x − |c|²)/2σ² as one product with [|x|², x, 1]
-        centres, widths = (np.concatenate([r[key] for r in records]) for key in ("centres", "widths"))
-        basis = np.vstack([(points**2).sum(axis=1), points.T, np.ones(len(points))])  # (5, P)
-        rows = np.column_stack([-np.ones(len(centres)), 2 * centres, -(centres**2).sum(axis=1)])
-        gauss = np.exp((rows / (2 * widths**2)[:, None]) @ basis)
-        out += _summed(n, blobs, np.concatenate([r["strengths"] for r in records]), gauss)
-        radius = np.linalg.norm(points, axis=1)
-        unit = points / np.maximum(radius, np.finfo(float).tiny)[:, None]
-        shell = np.exp(-((radius - INNER) ** 2) / (2 * stacked(records, "shell_width")[:, None] ** 2))
-        pattern = stacked(records, "monopole")[:, None] + stacked(records, "dipole") @ unit.T
-        pattern += stacked(records, "quadrupole").reshape(n, 9) @ (unit[:, :, None] * unit[:, None, :]).reshape(-1, 9).T
-        return out + shell * pattern
+        out = gaussian_fields(points, records)
+        for block, total in _blocks(records, out):
+            total += _waves(block, points) + _patterns(block, points)
+        return out
 
     def charges(self, records: Sequence[Record], ground: Ground) -> np.ndarray:
         """ρ as 3-cochains (B, N_3): per tet ∫ρ by the rule with 1/20 at the vertices and 4/5 at the barycentre (exact
@@ -168,9 +157,8 @@ class Magnetostatics(Task):
         weights = (self._charge_signs(ground) * measures(mesh, 3))[:, None] * np.array([0.05, 0.05, 0.05, 0.05, 0.8])
         rule = sp.csr_matrix((weights.ravel(), (rows, columns)), shape=(n_tets, len(points)))
         out = np.empty((len(records), n_tets))
-        for start in range(0, len(records), BLOCK):
-            part = slice(start, start + BLOCK)
-            out[part] = (rule @ self.density(records[part], points).T).T
+        for block, row in _blocks(records, out):
+            row[:] = (rule @ self.density(block, points).T).T
         return out
 
     def effective(self, charges: np.ndarray, ground: Ground) -> np.ndarray:
@@ -187,7 +175,7 @@ class Magnetostatics(Task):
         h, norm = self._harmonic(ground)
         charges = self.charges(records, ground)
         effective = self.effective(charges, ground)
-        total = effective @ self._charge_signs(ground)  # (B,) Q
+        total = (effective * self._charge_signs(ground)).sum(axis=1)  # (B,) Q
         flux = c.b * c.charge_scale * np.tanh(total / c.charge_scale)  # (B,) out of the cavity, by the global part
         local = c.a * ground.flux_solver(effective)
         everywhere = flux[:, None] * h
@@ -212,9 +200,9 @@ class Magnetostatics(Task):
         charges = self.charges(self.samples(seed, 0, n_samples), ground)
         saturation = float(np.sqrt((charges**2 / volumes).sum() / (len(charges) * ground.measure)))
         effective = type(self)(**{**self.config_dict, "saturation": saturation}).effective(charges, ground)
-        total = effective @ self._charge_signs(ground)
+        total = (effective * self._charge_signs(ground)).sum(axis=1)
         scale = float(np.sqrt((total**2).mean()))
-        energy = np.concatenate([_energies(star, ground.flux_solver(e)) for e in _blocks(effective)])
+        energy = _energies(star, ground.flux_solver(effective))
         far = (scale * np.tanh(total / scale) * norm) ** 2
         share = self.config.local_share
         return {
@@ -256,14 +244,35 @@ def _centres(rng: np.random.Generator, n: int, distance: float) -> np.ndarray:
     return kept
 
 
-def _summed(n: int, counts: np.ndarray, weights: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Σ weights · values over the consecutive ``counts`` rows of each of n samples, (rows, P) → (n, P)."""
-    start = np.concatenate([[0], np.cumsum(counts)])
-    return sp.csr_matrix((weights, np.arange(len(weights)), start), shape=(n, len(weights))) @ values
+def _blocks(records: Sequence[Record], rows: np.ndarray) -> Iterator[tuple[Sequence[Record], np.ndarray]]:
+    """WIDTH records at a time with their rows, so that intermediate arrays stay small."""
+    for start in range(0, len(records), WIDTH):
+        yield records[start : start + WIDTH], rows[start : start + WIDTH]
 
 
-def _blocks(rows: np.ndarray) -> list[np.ndarray]:
-    return [rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK)]
+def _waves(records: Sequence[Record], points: np.ndarray) -> np.ndarray:
+    """Σ w_j cos(k_j·x + θ_j), (B, P); elementwise, so that a row does not depend on the others."""
+    vectors, phases, weights = (stacked(records, f"wave_{key}") for key in ("vectors", "phases", "weights"))
+    out = np.zeros((len(records), len(points)))
+    for j in range(N_WAVES):
+        phase = np.repeat(phases[:, j, None], len(points), axis=1)
+        for axis in range(3):
+            phase += vectors[:, j, axis, None] * points[:, axis]
+        out += weights[:, j, None] * np.cos(phase, out=phase)
+    return out
+
+
+def _patterns(records: Sequence[Record], points: np.ndarray) -> np.ndarray:
+    """exp(−(|x| − 0.4)²/2ℓ²) (m + p·x̂ + x̂ᵀ q x̂), (B, P)."""
+    radius = np.linalg.norm(points, axis=1)
+    unit = points / np.maximum(radius, np.finfo(float).tiny)[:, None]
+    dipole, quadrupole = stacked(records, "dipole"), stacked(records, "quadrupole")
+    out = np.repeat(stacked(records, "monopole")[:, None], len(points), axis=1)
+    for i in range(3):
+        out += dipole[:, i, None] * unit[:, i]
+        for j in range(3):
+            out += quadrupole[:, i, j, None] * (unit[:, i] * unit[:, j])
+    return out * np.exp(-((radius - INNER) ** 2) / (2 * stacked(records, "shell_width")[:, None] ** 2))
 
 
 def _energies(star: sp.csr_matrix, forms: np.ndarray) -> np.ndarray:
