@@ -1,0 +1,190 @@
+"""A run folder: what was asked (``run.json``), state and log while it trains, the checkpoint when it is done."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from hsd.data.dataset import Dataset
+from hsd.data.generate import generate
+from hsd.data.plan import Plan
+from hsd.errors import InputError, check_choice
+from hsd.hodge.cache import cache_folder, cache_key, write_atomically
+from hsd.linalg import Progress, silent
+from hsd.models.base import Operator
+from hsd.models.registry import model_class
+from hsd.training.checkpoint import save_checkpoint
+from hsd.training.config import DEFAULT_MODES, TrainingConfig
+from hsd.training.data import TrainingData
+from hsd.training.trainer import Report, Trainer
+
+RUN = "run.json"
+CHECKPOINT = "model.safetensors"
+DEVICES = ("auto", "cpu", "cuda")
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """What a run trains on, and how.
+
+    task, task_config, n_samples, n_nodes, data_seed : data made on this machine from the recorded seed, or
+    data        : path of a dataset file instead
+    training    : the training config
+    device      : "auto" (a GPU if there is one), "cpu" or "cuda"
+    """
+
+    training: TrainingConfig
+    task: str | None = None
+    task_config: dict[str, Any] = field(default_factory=dict)
+    n_samples: int | None = None
+    n_nodes: int | None = None
+    data_seed: int = 0
+    data: str | None = None
+    device: str = "auto"
+
+    def __post_init__(self):
+        check_choice("device", self.device, DEVICES)
+        if (self.task is None) == (self.data is None):
+            raise InputError("A run needs a task or a dataset file, and not both.", "bad_run")
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, entries: dict[str, Any]) -> RunSpec:
+        entries = dict(entries)
+        return cls(training=TrainingConfig.from_dict(entries.pop("training")), **entries)
+
+
+def chosen_device(device: str) -> str:
+    """"auto" → "cuda" where there is one, else "cpu".  Raises InputError (no_gpu)."""
+    there = torch.cuda.is_available()
+    if device == "cuda" and not there:
+        raise InputError("No CUDA device is available here; take --device auto or cpu.", "no_gpu")
+    return "cuda" if there and device != "cpu" else "cpu"
+
+
+def make_folder(folder: Path, spec: RunSpec) -> None:
+    """Write ``run.json``.  Raises InputError (folder_in_use) where the folder holds another run."""
+    file = folder / RUN
+    if file.is_file() and json.loads(file.read_text(encoding="utf-8")) != spec.as_dict():
+        raise InputError(
+            f"{folder} holds another run; resume it (python -m hsd resume {folder}), or choose another folder.",
+            "folder_in_use",
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(file, json.dumps(spec.as_dict(), indent=1).encode())
+
+
+def read_folder(folder: Path) -> RunSpec:
+    """The spec in a run folder.  Raises InputError (no_run, bad_run)."""
+    file = folder / RUN
+    if not file.is_file():
+        raise InputError(f"{folder} is no run folder: it has no {RUN}.", "no_run")
+    try:
+        return RunSpec.from_dict(json.loads(file.read_text(encoding="utf-8")))
+    except (ValueError, TypeError, KeyError) as error:
+        raise InputError(f"{file} cannot be read ({error}); start the run again in a new folder.", "bad_run") from error
+
+
+def dataset_of(spec: RunSpec, progress: Progress = silent, workers: int = 1) -> Dataset:
+    """The dataset of a run: the file named, or one made from the seed and kept in the cache folder."""
+    if spec.data is not None:
+        return Dataset(spec.data)
+    plan = Plan.of(spec.task, spec.n_samples, spec.n_nodes, spec.data_seed, spec.task_config)
+    folder = cache_folder() / "datasets"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{spec.task}-{cache_key('dataset', plan)[:16]}.npz"
+    if not path.is_file():
+        generate(
+            spec.task, path, spec.n_samples, spec.n_nodes, spec.data_seed, workers=workers, config=spec.task_config,
+            progress=progress,
+        )  # fmt: skip
+    return Dataset(path)
+
+
+def run(
+    folder: Path,
+    progress: Progress = silent,
+    report: Report = lambda entry: None,
+    should_stop: Callable[[], bool] = lambda: False,
+    workers: int = 1,
+) -> Path | None:
+    """Start or go on with the run of a folder; returns the checkpoint, or None where it was stopped before its end."""
+    spec = read_folder(folder)
+    dataset = dataset_of(spec, progress, workers)
+    device = chosen_device(spec.device)
+    trainer = make_trainer(dataset, spec.training, folder, device, progress, report, should_stop)
+    begun = time.time()
+    model = trainer.fit()
+    if trainer.group.is_first and trainer.progress.finished:
+        path = keep(folder / CHECKPOINT, model, trainer, dataset, spec, device, time.time() - begun)
+    else:
+        path = None
+    trainer.group.close()
+    return path
+
+
+def make_trainer(
+    dataset: Dataset,
+    config: TrainingConfig,
+    folder: Path | None = None,
+    device: str = "cpu",
+    progress: Progress = silent,
+    report: Report = lambda entry: None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> Trainer:
+    """A trainer for a dataset: the domain with the model's number of modes, fiber features where it reads them."""
+    task = dataset.schema.task
+    model_config = model_class(config.model).make_config(task, **config.model_config)
+    n_modes = getattr(model_config, "n_modes", DEFAULT_MODES)
+    fiber = getattr(model_config, "fiber", "none") in ("resolvent", "both")
+    data = TrainingData.open(dataset, n_modes, config.n_train, fiber, progress)
+    return Trainer(data, config, folder, device, report, should_stop, task)
+
+
+def keep(
+    path: Path, model: Operator, trainer: Trainer, dataset: Dataset, spec: RunSpec, device: str, seconds: float
+) -> Path:
+    """Write the checkpoint of a finished run."""
+    domain, progress = trainer.data.domain, trainer.progress
+    provenance = dict(dataset.schema.provenance)
+    about = {
+        "mesh_hash": domain.mesh.content_hash,
+        "mesh_name": domain.mesh.name,
+        "n_vertices": domain.n_vertices,
+        "n_nodes": provenance.get("n_nodes", domain.n_vertices),
+        "n_modes": domain.spec.n_modes,
+        "grid_size": domain.spec.grid_size,
+    }
+    on_gpu = device.startswith("cuda")
+    training = {
+        "config": spec.training.as_dict(),
+        "steps": progress.step,
+        "epochs": progress.epoch,
+        "best_epoch": progress.best_epoch,
+        "best_validation": progress.best,
+        "training_seconds": round(progress.seconds, 2),
+        "wall_seconds": round(seconds, 2),
+        "device": torch.cuda.get_device_name() if on_gpu else f"cpu, {torch.get_num_threads()} threads",
+        "processes": trainer.group.size,
+        "n_train": sum(len(s) for s in trainer.data.train),
+        "pid": os.getpid(),
+    }
+    return save_checkpoint(
+        path,
+        model,
+        normaliser_json=trainer.data.normaliser.to_json(),
+        domain_about=about,
+        task=dataset.schema.task,
+        task_config=spec.task_config,
+        training=training,
+        data=provenance,
+    )
