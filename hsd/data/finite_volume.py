@@ -1,8 +1,9 @@
 """Vertex-centred finite volumes on closed surfaces: u_t + div(v u) + ν Δu = 0 with a steady velocity.
 
-Control volumes are the median duals, whose areas are the lumped ⋆_0.  The flux of the Whitney field of a 1-form v
-across the dual of edge e is exactly (⋆_1 v)_e with the Galerkin ⋆_1, so that d_0ᵀ ⋆_1 v = 0 says that as much leaves
-every volume as enters it: mass and constants are kept to rounding.  Diffusion takes the stiffness matrix of Δ_0, an
+Control volumes are the median duals, whose areas are the lumped ⋆_0.  The flux of a 1-form v across the dual of edge e
+is (⋆_1 v)_e with the Galerkin ⋆_1: exactly that of the Whitney field where v is closed (constant on each triangle), and
+a mean of it otherwise.  d_0ᵀ ⋆_1 v = 0 then says that as much leaves every volume as enters it: mass and constants are
+kept to rounding.  Diffusion takes the stiffness matrix of Δ_0, an
 M-matrix where all cotan weights are ≥ 0.
 
 In space: upwind values with limited slopes (:mod:`hsd.data.reconstruction`), second order and positive.  In time:
