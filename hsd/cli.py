@@ -1,4 +1,4 @@
-"""Command line: ``python -m hsd report | modes | decompose | figure | gallery | data | cache``.
+"""Command line: ``python -m hsd report | modes | decompose | figure | gallery | data | train | … | cache``.
 
 Results go to the standard output, errors and progress to the error stream.  Exit codes: 0 done, 1 an error in the data
 (one sentence, with its kind), 2 a usage error, 130 interrupted, 141 the reader of the output went away.
@@ -19,6 +19,7 @@ from hsd.cli_figure import add_options as add_figure_options
 from hsd.cli_figure import check as check_figure
 from hsd.cli_progress import Progress
 from hsd.cli_text import report_text, table, whole_number
+from hsd.cli_train import add_commands as add_train_commands
 from hsd.errors import HsdError, InputError, Notice
 
 FILE_HELP = "a mesh, point cloud or graph file, or gallery:NAME or gallery:NAME:VERTICES"
@@ -74,6 +75,8 @@ def build_parser() -> argparse.ArgumentParser:
     shapes.set_defaults(run=run_gallery)
 
     add_data_commands(commands.add_parser("data", help="dataset files: make, check, and what a task is like"))
+
+    add_train_commands(commands)
 
     cache = commands.add_parser("cache", help="size of the cache of bases, or clear it")
     cache.add_argument("action", choices=("size", "clear"))

@@ -21,6 +21,8 @@ from hsd.nn.mlp import mlp
 from hsd.nn.pseudo_spectral import ProductLayer, advection
 
 VARIANTS = ("spectral", "paper")
+REACH = 12.0
+"""Spectral norm, root mean square over training samples, that the matrices of v·∇ are scaled to."""
 FIBERS = ("resolvent", "grid", "both", "none")
 
 
@@ -160,6 +162,7 @@ class SpectralNetwork(nn.Module):
             ProductLayer(c, config.product_channels, config.hidden, n_parts, domain.has("normals"))
             for _ in range(min(copies, config.products) if domain.has("gradient/data") else 0)
         )
+        self.register_buffer("reach", torch.tensor(1.0))
         self.out = Filter(1, c, n_parts, mean=1.0 / c, noise=0.02)
         self.resolvents = self.chi = self.grid = self.commutator = None
         if config.fiber in ("resolvent", "both"):
@@ -180,7 +183,8 @@ class SpectralNetwork(nn.Module):
         if self.path is not None:
             amounts, harmonic = self.path(x, batch, domain)
             z = torch.cat([z[:, :1] + (amounts @ domain.tensor("chi_hat").T)[:, None], z[:, 1:]], dim=1)
-        z = self.evolve(z, features, domain, advection(batch, domain))
+        along = advection(batch, domain)
+        z = self.evolve(z, features, domain, along if along is None else along * self.reach)
         c = self.to_target(apply_filter(self.out(features), z)[:, 0], domain)
         c = self.with_harmonic(c, harmonic, reference, domain)
         base = domain.target.synthesise(c)
@@ -262,9 +266,13 @@ class SpectralNetwork(nn.Module):
     # ---- training ------------------------------------------------------------------------------------------------
 
     def prepare(self, batch: Batch, domain: Domain) -> None:
-        if self.path is not None:
-            with torch.no_grad():
+        with torch.no_grad():
+            if self.path is not None:
                 self.path.fit(self.lifted(batch, domain), batch, domain)
+            along = advection(batch[:64], domain)
+            if along is not None:
+                norms = torch.linalg.matrix_norm(along.double(), ord=2)
+                self.reach.copy_(REACH / norms.square().mean().sqrt().clamp(min=1e-12))
 
     def growth(self, domain: Domain, generator: torch.Generator) -> torch.Tensor:
         """relu(log |z_L|/|z_0|) of white noise, A and λ scaled up at random: deep linear layers must not amplify."""
@@ -279,8 +287,8 @@ class SpectralNetwork(nn.Module):
         for name in domain.field_names:
             if domain.has(f"contraction/{name}"):
                 matrices = domain.tensor(f"contraction/{name}")
-                a = torch.randn(8, len(matrices), generator=generator).to(device, dtype) * self.field_size
-                a = torch.einsum("bm,mjk->bjk", a, matrices) * uniform(1.0, 1.4, 1, 1, 1)
+                a = torch.randn(8, len(matrices), generator=generator).to(device, dtype)
+                a = torch.einsum("bm,mjk->bjk", a, matrices) * self.reach * uniform(1.0, 1.4, 1, 1, 1)
                 along = a if along is None else along + a
         features = filter_features(domain.source, domain.scale2, self.parts)
         lam = domain.source.eigenvalues * (domain.scale2 / 100) * uniform(1.0, 1.25, 1)
@@ -289,5 +297,3 @@ class SpectralNetwork(nn.Module):
             z = z + self.linear_step(z, layer, features, lam, along)
         ratio = torch.log(z.flatten(1).norm(dim=1) / z0.flatten(1).norm(dim=1))
         return torch.relu(ratio).mean()
-
-    field_size: float = 1.0

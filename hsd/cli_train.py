@@ -1,0 +1,205 @@
+"""``python -m hsd train | resume | evaluate | predict | models | tasks``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+from pathlib import Path
+
+from hsd.cli_progress import Progress, duration
+from hsd.cli_text import table, whole_number
+from hsd.errors import InputError
+
+PARTS = ("validation", "test", "train")
+
+
+def add_commands(commands: argparse._SubParsersAction) -> None:
+    """The commands on operators; each sets ``run`` to its function."""
+    train = commands.add_parser("train", help="train a model on a task, or on a dataset file")
+    train.add_argument("task", metavar="TASK", help="name of a task, or a dataset file (.npz)")
+    train.add_argument("model", metavar="MODEL", help="hsd, fno3d, … (see `models`)")
+    train.add_argument("--out", type=Path, required=True, help="run folder: settings, log, state, checkpoint")
+    train.add_argument("--samples", type=whole_number, default=None, help="samples of the task's dataset (3000)")
+    train.add_argument("--nodes", type=whole_number, default=None, help="vertices aimed at (the task's)")
+    train.add_argument("--data-seed", type=whole_number, default=0, help="seed of samples and split (0)")
+    train.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    train.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="entry of the training config (epochs=50, minutes=6, batch_size=64, lr=1e-3, …), of the model's config "
+        "(model.layers=8) or of the task's (task.velocity=rotation); may be repeated",
+    )
+    _add_running(train)
+    train.set_defaults(run=run_train)
+
+    resume = commands.add_parser("resume", help="go on with a run that was stopped or killed")
+    resume.add_argument("folder", metavar="DIR", type=Path)
+    _add_running(resume)
+    resume.set_defaults(run=run_resume)
+
+    score = commands.add_parser("evaluate", help="all metrics of a checkpoint on a dataset")
+    score.add_argument("checkpoint", metavar="CKPT", type=Path)
+    score.add_argument("--data", type=Path, help="dataset file (default: made from the checkpoint's recorded seed)")
+    score.add_argument("--part", choices=PARTS, default="validation", help="part of its split (validation)")
+    score.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    score.add_argument("--json", action="store_true", help="print one JSON object")
+    score.set_defaults(run=run_evaluate)
+
+    predict = commands.add_parser("predict", help="predictions of a checkpoint for the samples of a dataset file")
+    predict.add_argument("checkpoint", metavar="CKPT", type=Path)
+    predict.add_argument("--input", type=Path, required=True, help="dataset file with the inputs")
+    predict.add_argument("--out", type=Path, required=True, help=".npz to write: nodes, and forms where there are any")
+    predict.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    predict.set_defaults(run=run_predict)
+
+    models = commands.add_parser("models", help="the models: parameters on each task, what each reads")
+    models.add_argument("--nodes", type=whole_number, default=300, help="size of the domains they are counted on (300)")
+    models.add_argument("--json", action="store_true", help="print one JSON object")
+    models.set_defaults(run=run_models)
+
+    tasks = commands.add_parser("tasks", help="the tasks and their equations")
+    tasks.add_argument("--json", action="store_true", help="print one JSON object")
+    tasks.set_defaults(run=run_tasks)
+
+
+def _add_running(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--threads", type=whole_number, default=None, help="CPU threads (all)")
+    parser.add_argument("--workers", type=whole_number, default=1, help="processes that make the data (1)")
+    parser.add_argument("--progress", action="store_true", help="report progress even where there is no terminal")
+
+
+# ---- commands ----------------------------------------------------------------------------------------------------
+
+
+def run_train(args: argparse.Namespace) -> None:
+    from hsd.data.plan import parse_setting
+    from hsd.models.registry import model_class
+    from hsd.training.config import TrainingConfig
+    from hsd.training.run import RunSpec, make_folder
+
+    model_class(args.model)
+    of_task = [text.removeprefix("task.") for text in args.set if text.startswith("task.")]
+    rest = [text for text in args.set if not text.startswith("task.")]
+    training = TrainingConfig(args.model).with_entries(rest)
+    is_file = args.task.endswith(".npz")
+    if is_file and (of_task or args.samples or args.nodes):
+        raise InputError("A dataset file has its samples already; leave out --samples, --nodes and task.…", "bad_run")
+    spec = RunSpec(
+        training,
+        task=None if is_file else args.task,
+        task_config=dict(parse_setting(text) for text in of_task),
+        n_samples=args.samples,
+        n_nodes=args.nodes,
+        data_seed=args.data_seed,
+        data=str(Path(args.task).resolve()) if is_file else None,
+        device=args.device,
+    )
+    make_folder(args.out, spec)
+    _run(args.out, args)
+
+
+def run_resume(args: argparse.Namespace) -> None:
+    from hsd.training.run import read_folder
+
+    read_folder(args.folder)
+    _run(args.folder, args)
+
+
+def _run(folder: Path, args: argparse.Namespace) -> None:
+    import torch
+
+    from hsd.training.run import read_folder, run
+
+    if args.threads:
+        torch.set_num_threads(args.threads)
+    spec = read_folder(folder)
+    stopping = []
+    previous = signal.signal(signal.SIGTERM, lambda *_: stopping.append(True))  # stop at the next step, state kept
+    live = sys.stderr.isatty()
+    try:
+        with Progress(sys.stderr if live or args.progress else None, live) as progress:
+
+            def report(entry: dict) -> None:
+                total = entry["total_steps"]
+                left = entry["seconds"] * (total / entry["step"] - 1) if total else 0.0
+                stage = (
+                    f"epoch {entry['epoch'] + 1}, train {entry['train_loss']:.4g}, "
+                    f"validation {entry['validation']:.4g} (best {entry['best']:.4g}), {duration(left)} left"
+                )
+                progress(stage, None)
+
+            path = run(folder, progress, report, lambda: bool(stopping), args.workers)
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+    if path is None:
+        sys.stdout.write(f"Stopped; `python -m hsd resume {folder}` goes on with it.\n")
+        return
+    entries = [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+    sys.stdout.write(
+        f"{spec.training.model}: best validation relative L2 {entries[-1]['best']:.4g} after {len(entries)} epochs "
+        f"({duration(entries[-1]['seconds'])} of training). Checkpoint: {path}\n"
+    )
+
+
+def run_evaluate(args: argparse.Namespace) -> None:
+    from hsd.metrics.registry import COCHAIN_METRICS, METRICS
+    from hsd.training.evaluate import evaluate
+    from hsd.training.loading import dataset_and_predictor
+
+    dataset, predictor = dataset_and_predictor(args.checkpoint, args.data, args.device)
+    result = evaluate(predictor, dataset, args.part)
+    means, spread = result.scores.mean, result.scores.std
+    if args.json:
+        about = {"checkpoint": str(args.checkpoint), "part": args.part, "data": str(dataset.path)}
+        sys.stdout.write(json.dumps({**about, "mean": means, "std": spread, "latency_ms": result.latency_ms}) + "\n")
+        return
+    titles = METRICS | COCHAIN_METRICS
+    rows = [[titles[n].title, f"{means[n]:.5g}", f"{spread[n]:.3g}", titles[n].formula] for n in means]
+    sys.stdout.write(table(rows, ["metric", "mean", "std", "formula"]) + "\n")
+    sys.stdout.write(f"{args.part}, {len(result.fields.nodes)} samples; one sample takes {result.latency_ms:.1f} ms.\n")
+
+
+def run_predict(args: argparse.Namespace) -> None:
+    import numpy as np
+
+    from hsd.training.loading import dataset_and_predictor, predict_all
+
+    dataset, predictor = dataset_and_predictor(args.checkpoint, args.input, args.device)
+    fields = predict_all(predictor, dataset)
+    arrays = {"nodes": fields.nodes.astype(np.float32)}
+    if fields.forms is not None:
+        arrays["forms"] = fields.forms.astype(np.float32)
+    with args.out.open("wb") as file:
+        np.savez(file, **arrays)
+    sys.stdout.write(f"{args.out} holds predictions for {len(fields.nodes)} samples.\n")
+
+
+def run_models(args: argparse.Namespace) -> None:
+    from hsd.training.loading import model_table
+
+    rows = model_table(args.nodes)
+    if args.json:
+        sys.stdout.write(json.dumps(rows) + "\n")
+        return
+    tasks = list(next(iter(rows.values()))["parameters"])
+    head = ["model", *tasks, "other meshes", "reads"]
+    lines = [
+        [row["title"], *(f"{row['parameters'][t]:,}" for t in tasks), "yes" if row["mesh_free"] else "no", row["reads"]]
+        for row in rows.values()
+    ]
+    sys.stdout.write(table(lines, head) + "\nTrained real numbers (complex ones count twice); buffers do not count.\n")
+
+
+def run_tasks(args: argparse.Namespace) -> None:
+    from hsd.data.tasks import TASKS, task
+
+    rows = {name: {"title": task(name).title, "equation": task(name).equation} for name in TASKS}
+    if args.json:
+        sys.stdout.write(json.dumps(rows) + "\n")
+        return
+    lines = [[name, row["title"], row["equation"]] for name, row in rows.items()]
+    sys.stdout.write(table(lines, ["task", "title", "equation"]) + "\n")
