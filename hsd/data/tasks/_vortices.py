@@ -28,7 +28,7 @@ from hsd.data.tasks._stream import (
     gradients,
     stream_function,
 )
-from hsd.data.tasks.base import FieldSpec, NamedFields, Realisation, Record, Task, TaskConfig, stacked
+from hsd.data.tasks.base import FieldSpec, NamedFields, Realisation, Record, Task, TaskConfig
 from hsd.errors import InputError
 
 
@@ -121,7 +121,8 @@ class VortexFlow(Task):
         parts = {"local": gradients(ground, near), "global": gradients(ground, far)}
         coefficients = {}
         for name, fields in self.named_fields(ground).items():
-            coefficients[name] = stacked(records, "circulations")
+            given = [record["circulations"] for record in records]
+            coefficients[name] = np.reshape(given, (len(records), fields.values.shape[1]))
             parts["harmonic"] = coefficients[name] @ fields.values.T
         target = gradients(ground, near + far)
         if "harmonic" in parts:
