@@ -54,14 +54,17 @@ def build_parser() -> argparse.ArgumentParser:
         "--field",
         required=True,
         help="a .npy, .npz or .csv file (a cochain in stored order, vectors in file order, or a CSV with the header "
-        "tail,head,value), FILE.csv:COLUMN, FILE.npz:NAME, or the name of a field within the mesh file; an edge value "
-        "is positive from tail to head",
+        "tail,head,value), FILE.csv:COLUMN, FILE.npz:NAME, the name of a field within the mesh file, a .json file of a "
+        "field composed in the app, or preset:NAME or preset:NAME:SEED; an edge value is positive from tail to head",
     )
+    split.add_argument("--via-vectors", action="store_true", help="split ♭ of the field's vectors at vertices instead")
     split.add_argument("--out", type=Path, help=OUT_HELP)
     _add_progress(split)
     split.set_defaults(run=run_decompose)
 
-    figure = commands.add_parser("figure", help="a mode, or a field and its truncation, as a PNG without a browser")
+    figure = commands.add_parser(
+        "figure", help="a mode, a field and its truncation, or a decomposition, as a PNG without a browser"
+    )
     _add_file(figure)
     _add_space(figure)
     add_figure_options(figure)
@@ -159,6 +162,7 @@ def run_modes(args: argparse.Namespace) -> None:
         args.usage("give either --n, or --n-exact and --n-coexact, not both")
     _check_out(args.out)
     from hsd.cli_output import check_fits, save_modes
+    from hsd.hodge.spectral_energy import by_eigenvalue
     from hsd.hodge.spectrum import HodgeBasis, lowest_modes
 
     mesh = load(args)
@@ -169,9 +173,14 @@ def run_modes(args: argparse.Namespace) -> None:
             basis = HodgeBasis(mesh, args.degree, args.n_exact or 0, args.n_coexact or 0, **more)
         else:
             basis = lowest_modes(mesh, args.degree, 64 if args.n is None else args.n, **more)
-    rows = [(i, part, float(value)) for i, (part, value) in enumerate(zip(basis.part, basis.eigenvalues, strict=True))]
-    _write(table(rows, ("mode", "part", "eigenvalue")) + "\n")
-    _write("Modes are numbered part by part (harmonic, exact, coexact), each part by increasing eigenvalue.\n")
+    rank = by_eigenvalue(basis).argsort(kind="stable").tolist()
+    pairs = zip(basis.part, basis.eigenvalues, strict=True)
+    rows = [(i, rank[i], part, float(value)) for i, (part, value) in enumerate(pairs)]
+    _write(table(rows, ("column", "mode", "part", "eigenvalue")) + "\n")
+    _write(
+        "column: place in the file and in HodgeBasis, part by part (harmonic, exact, coexact), each part by increasing "
+        "eigenvalue.  mode: place by eigenvalue over all parts, as `figure --mode` and the app count.\n"
+    )
     _write_notices(basis.notices)
     if args.out:
         save_modes(args.out, mesh, basis)
@@ -181,16 +190,19 @@ def run_modes(args: argparse.Namespace) -> None:
 def run_decompose(args: argparse.Namespace) -> None:
     _check_out(args.out)
     from hsd.cli_output import check_fits, save_decomposition
-    from hsd.dec.read_field import read_field
-    from hsd.hodge.decomposition import decompose
+    from hsd.hodge.decomposition import Decomposer
+    from hsd.hodge.named_field import named_field
+    from hsd.hodge.solver import HodgeSolver
 
     mesh = load(args)
     check_fits(args.out, mesh, args.degree)
-    omega, taken_as = read_field(mesh, args.field, args.degree)
-    _write(taken_as + "\n\n")
     with _progress(args) as progress:
+        progress("making the field")
+        solver = HodgeSolver(mesh, args.star, args.bc)
+        omega, taken_as, _ = named_field(solver, args.field, args.degree, args.via_vectors)
         progress("splitting the field")
-        parts = decompose(mesh, omega, args.degree, bc=args.bc, star=args.star)
+        parts = Decomposer(mesh, args.degree, solver=solver)(omega)
+    _write(taken_as + "\n\n")
     total = parts.energies["total"]
     rows = [(part, float(e), float(100 * e / total) if total else 0.0) for part, e in parts.energies.items()]
     _write(table(rows, ("part", "energy", "share in %")) + "\n")
@@ -198,7 +210,7 @@ def run_decompose(args: argparse.Namespace) -> None:
     if args.bc == "relative" and (omega[mesh.complex.on_boundary(args.degree)] != 0).any():
         _write("Under relative conditions the values on boundary simplices count as zero.\n")
     if args.out:
-        save_decomposition(args.out, mesh, omega, parts)
+        save_decomposition(args.out, mesh, omega, parts, {"field": args.field})
         _write(f"parts written to {args.out}\n")
 
 

@@ -1,4 +1,4 @@
-"""``python -m hsd figure``: a mode, or a field and its truncation, as a PNG without a browser."""
+"""``python -m hsd figure``: a mode, a field and its truncation, or a decomposition, as a PNG without a browser."""
 
 from __future__ import annotations
 
@@ -9,21 +9,29 @@ from pathlib import Path
 from hsd.cli_text import whole_number
 from hsd.errors import InputError
 
-PRESET = "preset:"
+PRESETS = (
+    "mixture", "dipole", "vortices", "vortex", "loops", "random", "empty", "waves", "blob", "vortex_pair", "coordinate"
+)  # fmt: skip
 THEMES = ("light", "dark", "projector")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Options of the command beside FILE, degree, boundary condition and star."""
     parser.add_argument("--n", type=whole_number, default=32, help="number of lowest modes to compute (32)")
-    parser.add_argument("--mode", type=int, default=0, help="mode to draw, by eigenvalue (0)")
+    parser.add_argument("--mode", type=int, default=0, help="mode to draw, counted by eigenvalue over all parts (0)")
     parser.add_argument(
-        "--field", help="draw this field instead of a mode: a file or name as in decompose, or preset:NAME or "
-        "preset:NAME:SEED (random, waves, blob, vortex_pair, coordinate)",
+        "--field", help="draw this field instead of a mode: a file, a name or preset:NAME:SEED as in decompose "
+        f"(presets: {', '.join(PRESETS)})",
     )  # fmt: skip
     parser.add_argument(
         "--keep", type=whole_number, help="with --field: also its sum over this many modes, and the difference"
     )
+    parser.add_argument(
+        "--parts",
+        action="store_true",
+        help="the Hodge decomposition of the field (preset:mixture): four panels ω, exact dα, coexact δβ, harmonic γ",
+    )
+    parser.add_argument("--via-vectors", action="store_true", help="take ♭ of the field's vectors at vertices instead")
     parser.add_argument("--generators", action="store_true", help="draw the generators of homology")
     parser.add_argument("--no-arrows", action="store_true", help="leave arrows away")
     parser.add_argument("--edges", action="store_true", help="draw the edges of the mesh")
@@ -61,11 +69,14 @@ def check(args: argparse.Namespace) -> None:
         raise InputError(f"The folder {args.out.parent} does not exist; make it first.", "no_folder")
     if args.keep is not None and args.field is None:
         raise InputError("--keep counts the modes that a field is summed over; give --field too.", "usage")
+    if args.keep is not None and args.parts:
+        raise InputError("--keep and --parts are two different pictures; give one of them.", "usage")
 
 
 def scene_of(args: argparse.Namespace, mesh, progress):
     """The scene that the arguments ask for: the same as on the app's pages."""
     from hsd.errors import HsdError
+    from hsd.hodge.solver import HodgeSolver
     from hsd.hodge.spectrum import lowest_modes
     from hsd.viz import build, modes
     from hsd.viz.embed import drawing_points
@@ -76,8 +87,10 @@ def scene_of(args: argparse.Namespace, mesh, progress):
     except HsdError:  # graphs and degenerate meshes have no arrows
         glyphs = None
     options = {"theme": args.theme, "clip": args.cut if mesh.dim == 3 else None}
+    if args.parts:
+        return _drawable(*parts_of(args, mesh, surface, glyphs, options, progress))
     if args.field is not None and args.keep is None:
-        omega, said = field_of(args, mesh)
+        omega, said = field_of(args, HodgeSolver(mesh, args.star, args.bc))
         picture = modes.picture_of(mesh, args.degree, omega[:, None], glyphs, symbol="ω")
         scene = modes.mode_scene(picture, surface, 0, caption=said, wireframe=args.edges, **options)
         return _drawable(scene, picture)
@@ -88,7 +101,7 @@ def scene_of(args: argparse.Namespace, mesh, progress):
         from hsd.hodge.spectral_energy import spectral_energy
         from hsd.viz.energy_scene import energy_picture, energy_scene
 
-        omega, said = field_of(args, mesh)
+        omega, said = field_of(args, basis.solver)
         energy = spectral_energy(basis, omega)
         keep = max(1, min(args.keep, basis.n_modes))
         picture = energy_picture(energy, omega, glyphs)
@@ -118,18 +131,52 @@ def _drawable(scene, picture):
     return scene
 
 
-def field_of(args: argparse.Namespace, mesh):
+def field_of(args: argparse.Namespace, solver):
     """The field as a cochain and the sentence that says what it is."""
-    if args.field.startswith(PRESET):
-        from hsd.dec.preset_fields import preset_field
+    from hsd.hodge.named_field import named_field
 
-        name, _, seed = args.field.removeprefix(PRESET).partition(":")
-        if seed and not seed.isdecimal():
-            raise InputError(f"After preset:{name}: a seed is expected, got {seed!r}.", "bad_number")
-        return preset_field(mesh, args.degree, name, int(seed or 0)), f"Field: {name}, seed {int(seed or 0)}."
-    from hsd.dec.read_field import read_field
+    return named_field(solver, args.field, args.degree, args.via_vectors, composed=False)[:2]
 
-    return read_field(mesh, args.field, args.degree)
+
+def parts_of(args: argparse.Namespace, mesh, surface, glyphs, options: dict, progress):
+    """Scene and picture of a decomposition: the first view of the app's page, weights 1."""
+    from hsd.hodge.decomposition import PARTS, Decomposer
+    from hsd.hodge.named_field import named_field
+    from hsd.hodge.solver import HodgeSolver
+    from hsd.viz import decomposition_scene as scenes
+
+    progress("making the field")
+    solver = HodgeSolver(mesh, args.star, args.bc)
+    omega, said, composition = named_field(solver, args.field or "preset:mixture", args.degree, args.via_vectors)
+    progress("splitting the field")
+    parts = Decomposer(mesh, args.degree, solver=solver)(omega)
+    picture = scenes.parts_picture(mesh, parts, glyphs)
+    if picture.columns is None:
+        return None, picture
+    total = parts.energies["total"] or 1.0
+    shares = ", ".join(f"{scenes.SYMBOLS[p]} {100 * parts.energies[p] / total:.3g} %" for p in PARTS)
+    caption = (
+        f"{mesh.name}, {mesh.complex.n_vertices} vertices: ω = dα + δβ + γ of a {args.degree}-form; {args.bc}, "
+        f"{args.star} star. {said} Energy: {shares}."
+    )
+    markers = scenes.markers_of(composition) if composition is not None and mesh.dim >= 2 else ()
+    if markers:
+        caption += " Points: red source, blue sink, orange vortex."
+    scene = scenes.parts_scene(
+        picture, surface, dict.fromkeys(PARTS, 1.0), energies=parts.energies, markers=markers, caption=caption,
+        layers=_loops(args, mesh, surface, solver), **options,
+    )  # fmt: skip
+    panels = [replace(p, wireframe=args.edges) for p in scene.panels]
+    return replace(scene, panels=(replace(panels[0], title="ω"), *panels[1:])), picture
+
+
+def _loops(args: argparse.Namespace, mesh, surface, solver) -> list:
+    """The generators, where they are asked for."""
+    if not args.generators:
+        return []
+    from hsd.viz.modes import generator_layers
+
+    return generator_layers(mesh, surface, args.degree, solver.homology.cycles(args.degree), args.bc)[0]
 
 
 def draw(args: argparse.Namespace, mesh, progress) -> str:

@@ -231,10 +231,16 @@ def test_modes_are_written_with_their_parts(run, tmp_path):
 def test_the_order_of_the_table_of_modes_is_said_and_true(run):
     out = run("modes", "gallery:torus:500", "--degree", 1, "--n", 20)[1]
     assert "part by part (harmonic, exact, coexact), each part by increasing eigenvalue" in out
+    assert "place by eigenvalue over all parts, as `figure --mode` and the app count" in out
     rows = [line.split() for line in out.splitlines() if line.split()[:1] and line.split()[0].isdigit()]
     order = ["harmonic", "exact", "coexact"]
-    keys = [(order.index(part), float(value)) for _, part, value in rows]
+    keys = [(order.index(part), float(value)) for _, _, part, value in rows]
     assert len(keys) == 20 and keys == sorted(keys)
+    assert [int(row[0]) for row in rows] == list(range(20))
+    by_mode = sorted(rows, key=lambda row: int(row[1]))
+    assert [int(row[1]) for row in by_mode] == list(range(20))
+    values = [float(row[3]) for row in by_mode]
+    assert values == sorted(values)
 
 
 def test_numbers_of_exact_and_coexact_modes_are_kept(run, tmp_path):

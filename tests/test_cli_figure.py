@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 
 import numpy as np
 import pytest
@@ -11,9 +12,13 @@ from PIL import Image
 import hsd
 from hsd import cli
 from hsd.cli import build_parser
-from hsd.cli_figure import scene_of
+from hsd.cli_figure import PRESETS, scene_of
+from hsd.hodge.compose import Composer
+from hsd.hodge.named_field import NAMES
+from hsd.hodge.presets import preset
 from hsd.hodge.spectral_energy import by_eigenvalue, spectral_energy
 from hsd.linalg import silent
+from hsd.viz.build import form_columns
 
 
 @pytest.fixture(autouse=True)
@@ -73,7 +78,55 @@ def test_a_field_and_its_truncation_have_the_error_of_the_library():
     assert len(alone.panels) == 1 and alone.caption == "Field: waves, seed 3."
 
 
+def values_of(panel, controls):
+    mix = panel.colour.mix
+    return mix.columns.values @ mix.weights_at(controls)
+
+
+@pytest.mark.parametrize("name, k", [("double_torus", 1), ("annulus", 0), ("sphere", 2), ("ball", 1), ("ball", 2)])
+def test_the_four_panels_are_those_of_the_page(name, k):
+    mesh = hsd.gallery(name, 300)
+    scene = scene_of(arguments(f"gallery:{name}:300", "--degree", k, "--parts", "--out", "x.png"), mesh, silent)
+    solver = hsd.HodgeSolver(mesh)
+    omega = Composer(solver).form(preset("mixture", mesh, k, solver.betti[k]))
+    parts = hsd.Decomposer(mesh, k, solver=solver)(omega)
+    assert len(scene.panels) == 4
+    controls = {c.id: c.value for c in scene.controls}
+    for panel, values in zip(scene.panels, (omega, parts.exact, parts.coexact, parts.harmonic), strict=True):
+        wanted = form_columns(mesh, k, values[:, None]).values[..., 0]
+        size = np.abs(form_columns(mesh, k, omega[:, None]).values).max()
+        assert np.abs(values_of(panel, controls) - wanted).max() < 1e-6 * size
+        assert len(panel.markers) == 4  # the placed points
+    share = 100 * parts.energies["exact"] / parts.energies["total"]
+    assert f"dα {share:.3g} %" in scene.caption
+
+
+def test_a_composition_of_the_app_is_drawn_and_split(tmp_path, capsys):
+    mesh = hsd.gallery("torus", 300)
+    file, out = tmp_path / "composition.json", tmp_path / "parts.png"
+    field = preset("random", mesh, 1, 2, seed=5)
+    file.write_text(json.dumps(field.to_record()))
+    words = ["gallery:torus:300", "--field", file, "--parts", "--size", "500x400", "--out", out]
+    assert cli.main(["figure", *map(str, words)]) == 0
+    assert len(Image.open(out).convert("RGB").getcolors(10**6)) > 500
+    scene = scene_of(arguments(*words), mesh, silent)
+    assert len(scene.panels[0].markers) == len(field.points) and "composition.json" in scene.caption
+    capsys.readouterr()
+    assert cli.main(["decompose", "gallery:torus:300", "--field", str(file), "--via-vectors"]) == 0
+    assert "through ♭" in capsys.readouterr().out
+
+
+def test_all_presets_are_named_in_the_help():
+    assert PRESETS == NAMES
+
+
 BAD = {
+    "parts and keep": (
+        ["gallery:torus:100", "--parts", "--keep", "3", "--field", "preset:waves", "--out", "x.png"],
+        "usage",
+    ),
+    "no such composition": (["gallery:torus:100", "--parts", "--field", "none.json", "--out", "x.png"], "no_file"),
+    "no vectors": (["gallery:torus:100", "--parts", "--degree", "0", "--via-vectors", "--out", "x.png"], "no_vectors"),
     "format": (["gallery:torus:100", "--out", "x.jpg"], "unknown_format"),
     "folder": (["gallery:torus:100", "--out", "nowhere/x.png"], "no_folder"),
     "keep without field": (["gallery:torus:100", "--keep", "3", "--out", "x.png"], "usage"),

@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
-from hsd.dec.flat import flat, flat_flux
 from hsd.dec.read_field import SUFFIXES, cochain_of, read_field
-from hsd.dec.whitney import reads_as_vector, sharp
+from hsd.dec.whitney import reads_as_vector
 from hsd.errors import HsdError, InputError
 from hsd.hodge.compose import Composer, Composition, Point, kinds_of
+from hsd.hodge.named_field import through_vectors
 from hsd.hodge.presets import preset
 from hsd.mesh.mesh import Mesh
 from hsd.ui import cached, store
@@ -104,12 +104,6 @@ def enters_as_vectors(mesh: Mesh, k: int) -> bool:
         return reads_as_vector(mesh, k)
     except HsdError:
         return False
-
-
-def through_vectors(mesh: Mesh, omega: np.ndarray, k: int) -> np.ndarray:
-    """♭ of the vectors at vertices that ω shows: what a decomposition sees of data given as node vectors."""
-    vectors = sharp(mesh, omega, k, at="vertices")
-    return (flat if k == 1 else flat_flux)(mesh, vectors, "vertices")
 
 
 def read_upload(mesh: Mesh, key: str, k: int) -> tuple[np.ndarray, str]:
