@@ -4,8 +4,8 @@
 
 ω(0) is a sum of Gaussian vortices of both signs, its mean removed.  Quadratic in the state, so no linear filter can
 learn it.  The mesh's flow keeps ∫ω to rounding and its energy ½∫|u|² and enstrophy ½∫ω² never grow
-(:mod:`hsd.data.vorticity`).  ν is so small that vortices merge and shear before they fade, and as large as it must be
-for the thinnest filaments to stay a few edges wide on 1500 vertices.
+(:mod:`hsd.data.vorticity`).  ν is so small that vortices merge and shear before they fade.  Against 16 000 vertices
+the final state has a relative L² error of 5 % on 2560 vertices and 10 % on 1500 (measured, mean of 16 samples).
 Source: two-dimensional vorticity equation, Majda, Bertozzi, Vorticity and Incompressible Flow, 2002, ch. 2; ours as a
 task.
 """
