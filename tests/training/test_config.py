@@ -1,0 +1,54 @@
+"""Configs: read from text, refused with the known names."""
+
+from __future__ import annotations
+
+import pytest
+
+from hsd.errors import InputError, UnknownNameError
+from hsd.models.hsd import HSD
+from hsd.models.registry import MODELS, make_model, model_class
+from hsd.training.config import TrainingConfig
+from hsd.training.run import RunSpec
+
+
+def test_settings_are_read_from_text():
+    config = TrainingConfig("hsd").with_entries(
+        ["epochs=7", "lr=1e-3", "model.layers=4", "model.tied=false", "model.fiber=none", "loss=null"]
+    )
+    assert config.epochs == 7 and config.lr == 1e-3 and config.loss is None
+    assert config.model_config == {"layers": 4, "tied": False, "fiber": "none"}
+    assert TrainingConfig.from_dict(config.as_dict()) == config
+
+
+@pytest.mark.parametrize(
+    "setting, words",
+    {
+        "epoch=3": "Unknown entry of the training config 'epoch'; known: .*epochs",
+        "epochs": "key=value",
+        "epochs=0": "at least 1",
+        "epochs=2.5": "whole number",
+        "lr=-1": "positive",
+        "precision=float8": "Unknown precision",
+        "schedule=linear": "Unknown schedule",
+    }.items(),
+)
+def test_bad_settings_are_refused_in_one_sentence(setting, words):
+    with pytest.raises((InputError, UnknownNameError), match=words):
+        TrainingConfig("hsd").with_entries([setting])
+
+
+def test_unknown_names_list_the_known_ones():
+    with pytest.raises(UnknownNameError, match="fno3d"):
+        model_class("unet")
+    with pytest.raises(UnknownNameError, match="channels"):
+        HSD.make_config(None, chanels=3)
+    assert set(MODELS) >= {"hsd"} and make_model.__doc__
+
+
+def test_a_run_has_a_task_or_a_file():
+    with pytest.raises(InputError, match="not both"):
+        RunSpec(TrainingConfig("hsd"))
+    with pytest.raises(InputError, match="not both"):
+        RunSpec(TrainingConfig("hsd"), task="magnetostatics", data="x.npz")
+    spec = RunSpec(TrainingConfig("hsd", epochs=3), task="magnetostatics", n_nodes=300)
+    assert RunSpec.from_dict(spec.as_dict()) == spec
