@@ -41,6 +41,7 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
     card.add_argument("--seed", type=whole_number, default=0, help="seed of samples and split (0)")
     _add_settings(card)
     card.add_argument("--json", action="store_true", help="print one JSON object, also for an error")
+    card.add_argument("--out", type=Path, default=None, help="write the JSON object to a file")
     card.add_argument("--progress", action="store_true", help="report progress even where there is no terminal")
     card.set_defaults(run=run_card)
 
@@ -118,10 +119,15 @@ def run_check(args: argparse.Namespace) -> None:
 def run_card(args: argparse.Namespace) -> None:
     from hsd.cli_card import card_text
     from hsd.data.card import task_card
+    from hsd.hodge.cache import write_atomically
 
     with _progress(args) as progress:
         card = task_card(args.task, args.samples, args.nodes, args.seed, config=_settings(args), progress=progress)
-    sys.stdout.write(json.dumps(card, allow_nan=False) + "\n" if args.json else card_text(card) + "\n")
+    text = json.dumps(card, allow_nan=False, ensure_ascii=False, indent=1) + "\n"
+    if args.out is not None:
+        write_atomically(args.out, text.encode())
+    if args.json or args.out is None:
+        sys.stdout.write(text if args.json else card_text(card) + "\n")
 
 
 def run_worker(args: argparse.Namespace) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hsd.data.ground import Ground
-from hsd.data.plan import Plan
+from hsd.data.plan import Plan, versions
 from hsd.data.ridge import Features, fit_ridge
 from hsd.data.splits import PARTS as SPLIT
 from hsd.data.splits import split_codes
@@ -42,6 +42,7 @@ def task_card(
 ) -> dict[str, Any]:
     """The card of a task as plain values for JSON.
 
+    task, title, equation, config, seed, n_samples, n_nodes, versions : what it was made from
     mesh       : counts, Betti numbers, measure
     inputs, target : spec; effective_dimension, number of ⋆-principal components for 99 % of the variance, and
                  participation (Σλ)²/Σλ²
@@ -75,6 +76,8 @@ def _card(plan: Plan, task: Task, ground: Ground, progress: Progress) -> dict[st
         "config": task.config_dict,
         "seed": plan.seed,
         "n_samples": plan.n_samples,
+        "n_nodes": plan.n_nodes,
+        "versions": versions(),
         "split": {part: int((codes == code).sum()) for part, code in SPLIT.items()},
         "mesh": {"counts": list(cx.counts), "betti": list(ground.solver.betti), "measure": ground.measure},
         "inputs": [],
