@@ -47,6 +47,9 @@ _HOME_OF = {
     "transfer_basis": "hsd.hodge.functional_map",
     "functional_map": "hsd.hodge.functional_map",
     "report": "hsd.hodge.report",
+    "load": "hsd.training.predictor",
+    "Domain": "hsd.data.domain",
+    "Dataset": "hsd.data.dataset",
 }
 
 __all__ = ["__version__", *sorted(_HOME_OF)]

@@ -92,8 +92,8 @@ class TrainingConfig:
 
 
 def read_value(text: str) -> Any:
-    """A number, True, False, None, or the text itself."""
-    words = {"true": True, "false": False, "none": None}
+    """A number, true, false, null, or the text itself."""
+    words = {"true": True, "false": False, "null": None}
     if text.lower() in words:
         return words[text.lower()]
     for kind in (int, float):

@@ -15,7 +15,7 @@ from hsd.data.batch import Batch
 from hsd.data.domain import Domain
 from hsd.data.normaliser import Normaliser
 from hsd.data.tasks import task as make_task
-from hsd.errors import HsdError, InputError
+from hsd.errors import InputError
 from hsd.mesh.mesh import Mesh
 from hsd.models.base import Operator
 from hsd.models.registry import make_model
@@ -88,18 +88,13 @@ class Predictor:
             )
 
 
-def load_predictor(path: str | Path, mesh: Mesh | None = None, device: str = "cpu") -> Predictor:
+def load(path: str | Path, mesh: Mesh | None = None, device: str = "cpu") -> Predictor:
     """A predictor from a checkpoint, on its task's own mesh (default) or another mesh of the same shape.
 
     Raises InputError (see :func:`hsd.training.checkpoint.read_checkpoint`; other_architecture, no_task, other_mesh).
     """
-    checkpoint = read_checkpoint(path)
-    manifest = checkpoint.manifest
+    manifest = read_checkpoint(path).manifest
     about = manifest["domain"]
-    try:
-        normaliser = Normaliser.from_json(json.dumps(manifest["normaliser"]))
-    except HsdError as error:
-        raise InputError(f"The normaliser in the manifest cannot be read: {error.message}", "bad_manifest") from error
     if manifest["task"] is None:
         raise InputError(
             f"{Path(path).name} was trained on own data, so its domain is not known here; give the dataset's domain to "
@@ -108,15 +103,17 @@ def load_predictor(path: str | Path, mesh: Mesh | None = None, device: str = "cp
         )
     task = make_task(manifest["task"], **manifest["task_config"])
     domain = Domain.build(task, mesh or task.mesh(about["n_nodes"]), about["n_modes"], about["grid_size"])
-    return predictor_on(path, domain.to(device), normaliser)
+    return predictor_on(path, domain.to(device))
 
 
-def predictor_on(path: str | Path, domain: Domain, normaliser: Normaliser | None = None) -> Predictor:
-    """A predictor from a checkpoint on a given domain.  Raises as :func:`load_predictor`, and other_signature."""
+def predictor_on(path: str | Path, domain: Domain) -> Predictor:
+    """A predictor from a checkpoint on a given domain.
+
+    Raises InputError (of read_checkpoint; bad_normaliser, other_signature, other_architecture).
+    """
     checkpoint = read_checkpoint(path)
     manifest = checkpoint.manifest
-    if normaliser is None:
-        normaliser = Normaliser.from_json(json.dumps(manifest["normaliser"]))
+    normaliser = Normaliser.from_json(json.dumps(manifest["normaliser"]))
     with torch.random.fork_rng():
         model = make_model(manifest["model"], domain, None, **manifest["model_config"])
     if model.signature != checkpoint.signature:

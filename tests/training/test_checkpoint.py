@@ -1,0 +1,190 @@
+"""Checkpoints: what is saved comes back, and every damaged or foreign file ends in its own sentence."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from hsd.data.dataset import Dataset
+from hsd.data.domain import Domain
+from hsd.data.tasks import task
+from hsd.errors import InputError
+from hsd.training.checkpoint import read_checkpoint
+from hsd.training.config import TrainingConfig
+from hsd.training.data import domain_of
+from hsd.training.evaluate import arrays_of, evaluate
+from hsd.training.loading import dataset_and_predictor, predict_all
+from hsd.training.predictor import load, predictor_on
+from hsd.training.run import RunSpec, make_folder, run
+
+SMALL = {"n_modes": 16, "channels": 2, "hidden": 8, "lift": 1}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory, aero_file) -> tuple[Path, Dataset]:
+    folder = tmp_path_factory.mktemp("run")
+    make_folder(
+        folder, RunSpec(TrainingConfig("hsd", SMALL, epochs=2, batch_size=16), data=str(aero_file), device="cpu")
+    )
+    return run(folder), Dataset(aero_file)
+
+
+def copy_of(path: Path, folder: Path) -> Path:
+    out = folder / path.name
+    out.write_bytes(path.read_bytes())
+    out.with_suffix(".json").write_bytes(path.with_suffix(".json").read_bytes())
+    return out
+
+
+def test_a_checkpoint_predicts_as_the_model_that_was_saved(made):
+    path, dataset = made
+    first, second = (predictor_on(path, domain_of(dataset, 16)) for _ in range(2))
+    arrays = arrays_of(dataset, "validation")
+    a, b = (p(p.domain, arrays["source"], {}) for p in (first, second))
+    assert np.array_equal(a.nodes, b.nodes) and np.array_equal(a.forms, b.forms)
+    manifest = first.manifest
+    assert manifest["training"]["epochs"] == 2 and manifest["parameters"] == first.model.n_parameters
+    recorded = manifest["training"]["best_validation"]
+    result = evaluate(first, dataset, "validation")
+    assert np.isclose(result.scores.mean["relative_l2"], recorded, rtol=1e-4)
+    assert result.latency_ms > 0
+
+
+def test_load_gives_a_ready_predictor_on_the_task_and_on_another_mesh(made):
+    path, dataset = made
+    own = load(path)
+    assert own.domain.mesh.content_hash == dataset.meshes[0].content_hash
+    this = task("ellipsoid_aerodynamics")
+    mesh = this.mesh(600)
+    other = load(path, mesh)
+    ground_nodes = other.domain.n_vertices
+    fields = other(other.domain, np.zeros((2, ground_nodes)) + np.linspace(0, 1, ground_nodes), {})
+    assert fields.nodes.shape == (2, ground_nodes, 3) and np.isfinite(fields.nodes).all()
+
+
+def test_predict_covers_all_samples_in_order(made):
+    path, dataset = made
+    same, predictor = dataset_and_predictor(path, dataset.path, "cpu")
+    everything = predict_all(predictor, same)
+    rows = dataset.part("validation").index
+    part = evaluate(predictor, dataset, "validation").fields
+    assert len(everything.nodes) == dataset.n_samples
+    assert np.allclose(everything.nodes[rows], part.nodes, rtol=1e-4, atol=1e-4 * np.abs(part.nodes).max())
+
+
+def test_a_paper_variant_refuses_another_mesh(tmp_path, aero_file):
+    config = {"variant": "paper", "n_modes": 16, "fiber_width": 2, "fiber_depth": 1, "fiber_modes": 2}
+    make_folder(tmp_path, RunSpec(TrainingConfig("hsd", config, epochs=1), data=str(aero_file), device="cpu"))
+    path = run(tmp_path)
+    this = task("ellipsoid_aerodynamics")
+    predictor = load(path, this.mesh(450))
+    with pytest.raises(InputError, match="does not carry over to another mesh") as error:
+        predictor(predictor.domain, np.zeros((1, predictor.domain.n_vertices)))
+    assert error.value.kind == "other_mesh"
+
+
+def truncate(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-50])
+
+
+def flip_a_bit(path: Path) -> None:
+    raw = bytearray(path.read_bytes())
+    raw[-9] ^= 1
+    path.write_bytes(raw)
+
+
+def edit(**changes):
+    def change(path: Path) -> None:
+        beside = path.with_suffix(".json")
+        manifest = json.loads(beside.read_text())
+        for key, value in changes.items():
+            if value is None:
+                del manifest[key]
+            elif isinstance(value, dict):
+                manifest[key] |= value
+            else:
+                manifest[key] = value
+        beside.write_text(json.dumps(manifest))
+
+    return change
+
+
+def spoil_weights(path: Path) -> None:
+    """A NaN, with a checksum that agrees."""
+    import hashlib
+
+    weights = load_file(path)
+    next(iter(weights.values())).view(-1)[0] = float("nan")
+    save_file(weights, path)
+    edit(sha256=hashlib.sha256(path.read_bytes()).hexdigest())(path)
+
+
+def pickled(path: Path) -> None:
+    path.write_bytes(pickle.dumps({"weights": [1, 2, 3]}))
+
+
+def zipped(path: Path) -> None:
+    torch.save({"weights": torch.zeros(3)}, path)
+
+
+MUTATIONS = {
+    "truncated": (truncate, "bad_weights", "no whole safetensors file"),
+    "bit flipped": (flip_a_bit, "other_weights", "checksums differ"),
+    "NaN weight": (spoil_weights, "non_finite_weights", "not finite"),
+    "wrong width": (edit(model_config={"channels": 3}), "other_architecture", "has shape"),
+    "more layers": (edit(model_config={"layers": 2}), "other_architecture", "is missing"),
+    "foreign manifest": (edit(sha256="0" * 64), "other_weights", "checksums differ"),
+    "text file": (lambda p: p.write_text("not weights"), "bad_weights", "no whole safetensors file"),
+    "empty file": (lambda p: p.write_bytes(b""), "bad_weights", "no whole safetensors file"),
+    "pickle": (pickled, "pickle", "pickles can run code"),
+    "torch.save": (zipped, "pickle", "pickles can run code"),
+    "newer format": (edit(version=99), "newer_format", "update it"),
+    "other program's manifest": (edit(format="something"), "bad_manifest", "not the manifest"),
+    "broken manifest": (lambda p: p.with_suffix(".json").write_text("{"), "bad_manifest", "no readable JSON"),
+    "lacking manifest": (edit(normaliser=None), "bad_manifest", "lacks normaliser"),
+    "broken normaliser": (edit(normaliser={"channels": 3}), "bad_normaliser", "normaliser"),
+    "broken signature": (edit(signature={"source": 5}), "bad_manifest", "signature"),
+    "unknown model": (edit(model="unet"), "unknown_model", "knows hsd"),
+    "no manifest": (lambda p: p.with_suffix(".json").unlink(), "no_manifest", "missing beside"),
+    "no file": (lambda p: p.unlink(), "no_file", "no checkpoint"),
+}
+
+
+@pytest.mark.parametrize("name", MUTATIONS)
+def test_a_mutated_checkpoint_ends_in_its_own_sentence(name, made, tmp_path):
+    mutate, kind, words = MUTATIONS[name]
+    path = copy_of(made[0], tmp_path)
+    mutate(path)
+    with pytest.raises(InputError, match=words) as error:
+        predictor_on(path, domain_of(made[1], 16))
+    assert error.value.kind == kind and "\n" not in error.value.message
+
+
+def test_another_task_is_refused(made, car_file, tmp_path):
+    domain = domain_of(Dataset(car_file), 16)
+    with pytest.raises(InputError, match="another task") as error:
+        predictor_on(made[0], domain)
+    assert error.value.kind == "other_signature"
+    this = task("toroidal_transport")
+    transport = Domain.build(this, this.mesh(300), 16)
+    with pytest.raises(InputError, match="another task"):
+        predictor_on(made[0], transport)
+
+
+@pytest.mark.parametrize("suffix", (".pt", ".pth", ".pkl", ".ckpt", ".npz", ""))
+def test_other_suffixes_are_refused_unopened(suffix, tmp_path):
+    class Bomb:
+        def __reduce__(self):
+            return (pytest.fail, ("unpickled",))
+
+    path = tmp_path / f"model{suffix}"
+    path.write_bytes(pickle.dumps(Bomb()))
+    with pytest.raises(InputError, match="are not opened") as error:
+        read_checkpoint(path)
+    assert error.value.kind == "suffix"
