@@ -8,6 +8,10 @@ which the edge leaves; ω_e ∈ (−π, π] is the turn of the field against it.
     Σ_f index = χ − (turns of the field against the tangent along the boundary),
 
 because inner edges cancel and Σ_f Ω_f = 2πχ.  Only squared edge lengths enter.
+
+An index does not know the orientation: turned over, both turns and the direction round the triangle change sign.  On
+non-orientable surfaces frames stand at the vertices of the orientation double cover (two sheets a triangle), of which
+each index is read on one sheet; the sum is χ there too, and only the sense of a vortex has no meaning.
 Source: Knöppel, Crane, Pinkall, Schröder 2013, section 5 (frames, indices); Morse 1929 (boundary term).
 """
 
@@ -18,6 +22,7 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 
 from hsd.dec.whitney import check_cochain
 from hsd.errors import TopologyError
@@ -33,8 +38,9 @@ class Singularities:
     """Triangles of non-zero index.
 
     face     : (s,) triangle numbers;  index : (s,) whole numbers
-    word     : (s,) "source", "sink", "vortex ↺", "vortex ↻", "saddle", "zero of index i", or "field vanishes" where
-               it is below 1e-9 of its largest value, so that single indices mean nothing (their sum still counts)
+    word     : (s,) "source", "sink", "vortex ↺", "vortex ↻" ("vortex" on non-orientable surfaces), "saddle", "zero of
+               index i", or "field vanishes" where it is below 1e-9 of its largest value, so that single indices mean
+               nothing (their sum still counts)
     total    : Σ index;  boundary : turns of the field against the tangent along the boundary;  chi : χ
     total + boundary = χ exactly; boundary is 0 where there is none
     """
@@ -53,15 +59,14 @@ class Singularities:
 
 
 class TangentFrames:
-    """Frames at the vertices of an oriented manifold surface, made once for many fields.
+    """Frames at the vertices of a manifold surface (of its orientation cover), made once for many fields.
 
-    Raises TopologyError (dimension, non_orientable, non_manifold).
+    Raises TopologyError (dimension, non_manifold).
     """
 
     def __init__(self, mesh: Mesh):
         if mesh.dim != 2 or not mesh.complex.is_pure:
             raise TopologyError(f"Indices of zeros need a surface made of triangles; {mesh.name} is none.", "dimension")
-        mesh.require_orientation("The index of a zero")
         bad = nonmanifold_vertices(mesh.complex)
         if len(mesh.complex.nonmanifold_facets) or len(bad):
             raise TopologyError(
@@ -69,21 +74,38 @@ class TangentFrames:
                 "non_manifold",
             )
         self.mesh = mesh
-        self.faces = mesh.oriented_cells()  # (F, 3)
-        tail, head = self.faces.ravel(), self.faces[:, [1, 2, 0]].ravel()  # half-edge 3f+i: corner i → corner i+1
-        self.tail, self.head = tail, head
-        self.edge, self.sign = mesh.complex.find(np.column_stack([tail, head]))
+        self.oriented = mesh.orientation is not None
+        base = mesh.oriented_cells() if self.oriented else mesh.complex.simplices(2)
+        self.n_faces = len(base)
+        if self.oriented:
+            self.faces, self.base_vertex = base, np.arange(mesh.complex.n_vertices)
+        else:
+            self.faces, self.base_vertex = orientation_cover(mesh, base)
+        # half-edge 3f+i of face f: corner i → corner i+1; the first 3 n_faces are one sheet
+        self.tail, self.head = self.faces.ravel(), self.faces[:, [1, 2, 0]].ravel()
+        down = np.column_stack([self.base_vertex[self.tail], self.base_vertex[self.head]])
+        self.base_edge, self.sign = mesh.complex.find(down)
+        self.edge = self.base_edge
+        if not self.oriented:
+            ends = np.sort(np.column_stack([self.tail, self.head]), axis=1)
+            self.edge = np.unique(ends[:, 0] * len(self.base_vertex) + ends[:, 1], return_inverse=True)[1].ravel()
+
+    @property
+    def n_vertices(self) -> int:
+        """Vertices with a frame: those of the mesh, or twice as many on the orientation cover."""
+        return len(self.base_vertex)
 
     @cached_property
     def corner_angles(self) -> np.ndarray:
-        """(F, 3) scaled angles, radians: they sum to 2π at inner vertices and π at boundary vertices."""
-        l2 = self.mesh.squared_lengths[self.edge].reshape(-1, 3)  # of corner i → i+1
+        """(n faces, 3) scaled angles, radians: they sum to 2π at inner vertices and π at boundary vertices."""
+        l2 = self.mesh.squared_lengths[self.base_edge].reshape(-1, 3)  # of corner i → i+1
         after, before, opposite = l2, l2[:, [2, 0, 1]], l2[:, [1, 2, 0]]
-        area = np.maximum(measures(self.mesh, 2), np.finfo(float).tiny)[:, None]
+        area = np.tile(np.maximum(measures(self.mesh, 2), np.finfo(float).tiny), len(self.faces) // self.n_faces)[
+            :, None
+        ]
         angle = np.arctan2(4 * area, after + before - opposite)
-        n = self.mesh.complex.n_vertices
-        total = np.bincount(self.tail, weights=angle.ravel(), minlength=n)
-        target = np.where(self.mesh.complex.on_boundary(0), np.pi, 2 * np.pi)
+        total = np.bincount(self.tail, weights=angle.ravel(), minlength=self.n_vertices)
+        target = np.where(self.mesh.complex.on_boundary(0), np.pi, 2 * np.pi)[self.base_vertex]
         return angle * (target / np.maximum(total, np.finfo(float).tiny))[self.faces]
 
     @cached_property
@@ -120,7 +142,7 @@ class TangentFrames:
         """One half-edge per vertex: the first of its fan on the boundary, any inside."""
         begins = np.ones(len(following), bool)
         begins[following[following >= 0]] = False
-        first = np.full(self.mesh.complex.n_vertices, -1)
+        first = np.full(self.n_vertices, -1)
         first[self.tail[::-1]] = np.arange(len(following))[::-1]
         chosen = np.flatnonzero(begins)
         first[self.tail[chosen]] = chosen
@@ -130,39 +152,66 @@ class TangentFrames:
     def fit(self) -> sp.csr_matrix:
         """1-forms → complex vectors at vertices, (n_vertices, N_1): least squares over the edges around each."""
         out, back = self.leaving
-        border = np.flatnonzero(np.bincount(self.edge, minlength=self.mesh.complex.n(1))[self.edge] == 1)
+        border = np.flatnonzero(np.bincount(self.edge)[self.edge] == 1)
         vertex = np.r_[self.tail, self.head[border]]
         angle = np.r_[out, back[border]]
-        edge = np.r_[self.edge, self.edge[border]]
+        edge = np.r_[self.base_edge, self.base_edge[border]]
         sign = np.r_[self.sign, -self.sign[border]].astype(float)
         length = np.sqrt(self.mesh.squared_lengths)[edge]
-        c, s, n = np.cos(angle), np.sin(angle), self.mesh.complex.n_vertices
+        c, s, n = np.cos(angle), np.sin(angle), self.n_vertices
         cc, cs, ss = (np.bincount(vertex, weights=w, minlength=n) for w in (c * c, c * s, s * s))
         det = np.maximum(cc * ss - cs * cs, 1e-12)[vertex]
         x = (ss[vertex] * c - cs[vertex] * s) / det
         y = (cc[vertex] * s - cs[vertex] * c) / det
         return sp.csr_matrix(((x + 1j * y) * sign / length, (vertex, edge)), shape=(n, self.mesh.complex.n(1)))
 
-    def turns(self, omega: np.ndarray) -> np.ndarray:
-        """(3F,) turn of the field along each half-edge, in (−π, π], opposite on twins; a zero vector counts as 1."""
+    @cached_property
+    def mirror(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Cover vertices, those above the same points on the other sheet, and c: angles a there are c − a here."""
+        half = np.arange(3 * self.n_faces)
+        other = 3 * (half // 3 + self.n_faces) + 2 - half % 3  # the same edge of the same triangle, turned over
+        half, other = np.r_[half, other], np.r_[other, half]
+        out, back = self.leaving
+        here, first = np.unique(self.tail[half], return_index=True)
+        there = self.head[other[first]]
+        c = out[half[first]] + back[other[first]]
+        one = here < there
+        return here[one], there[one], c[one]
+
+    def vectors(self, omega: np.ndarray) -> np.ndarray:
+        """Best fits at the vertices, (n_vertices,) complex; a zero vector counts as 1; the same on both sheets."""
         u = self.fit @ omega
         u = np.where(u == 0, 1.0, u)
+        if not self.oriented:
+            here, there, c = self.mirror
+            u[there] = np.conj(u[here]) * np.exp(1j * c)
+        return u
+
+    def turns(self, omega: np.ndarray) -> np.ndarray:
+        """(3F,) turn of the field along each half-edge of one sheet, in (−π, π].
+
+        Opposite on the two half-edges of an edge, also where they run the same way because the sheet changes there.
+        """
+        u = self.vectors(omega)
+        sheet = slice(0, 3 * self.n_faces)
         out, back = self.leaving
-        at_tail = u[self.tail] * np.exp(-1j * out)
-        at_head = -u[self.head] * np.exp(-1j * back)  # the reverse direction points backwards
+        at_tail = u[self.tail[sheet]] * np.exp(-1j * out[sheet])
+        at_head = -u[self.head[sheet]] * np.exp(-1j * back[sheet])  # the reverse direction points backwards
         turn = np.angle(at_head * np.conj(at_tail))
         first = np.full(self.mesh.complex.n(1), -1)
-        first[self.edge[::-1]] = np.arange(len(turn))[::-1]
-        mine = first[self.edge]
+        edge = self.base_edge[sheet]
+        first[edge[::-1]] = np.arange(len(turn))[::-1]
+        mine = first[edge]
         return np.where(mine == np.arange(len(turn)), turn, -turn[mine])
 
     def find(self, omega: np.ndarray) -> Singularities:
         """Zeros of a 1-form (N_1,).  Raises InputError (shape, degree)."""
         omega = check_cochain(self.mesh, 1, omega)
         turn = self.turns(omega)
-        curvature = self.corner_angles.sum(axis=1) - np.pi
+        curvature = self.corner_angles[: self.n_faces].sum(axis=1) - np.pi
         index = np.rint((turn.reshape(-1, 3).sum(axis=1) + curvature) / (2 * np.pi)).astype(int)
-        border = np.bincount(self.edge, minlength=self.mesh.complex.n(1))[self.edge] == 1
+        edge = self.base_edge[: 3 * self.n_faces]
+        border = np.bincount(edge, minlength=self.mesh.complex.n(1))[edge] == 1
         boundary = -int(np.rint(turn[border].sum() / (2 * np.pi)))
         face = np.flatnonzero(index)
         return Singularities(
@@ -174,22 +223,49 @@ class TangentFrames:
         """What each zero looks like: of index 1 by the larger of divergence and curl around it."""
         u = self.fit @ omega
         out, back = self.leaving
-        length = np.sqrt(self.mesh.squared_lengths)[self.edge]
+        length = np.sqrt(self.mesh.squared_lengths)[self.base_edge]
         straight = (np.conj(u[self.tail] * np.exp(-1j * out)) - np.conj(u[self.head] * np.exp(-1j * back))) / 2
         flux = (straight.imag * length).reshape(-1, 3).sum(axis=1)[face]  # ∮ u·n outwards, n to the right of the edge
         swirl = (straight.real * length).reshape(-1, 3).sum(axis=1)[face]
         size = np.abs(u)
         void = (size[self.faces[face]] <= VANISHING * size.max(initial=0.0)).any(axis=1)
+        left, right = ("vortex ↺", "vortex ↻") if self.oriented else ("vortex", "vortex")
         words = []
         for i, f, s, gone in zip(index.tolist(), flux.tolist(), swirl.tolist(), void.tolist()):
             if gone:
                 word = "field vanishes"
             elif i == 1:
-                word = ("source" if f > 0 else "sink") if abs(f) >= abs(s) else ("vortex ↺" if s > 0 else "vortex ↻")
+                word = ("source" if f > 0 else "sink") if abs(f) >= abs(s) else (left if s > 0 else right)
             else:
                 word = "saddle" if i == -1 else f"zero of index {i}"
             words.append(word)
         return tuple(words)
+
+
+def orientation_cover(mesh: Mesh, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The orientation double cover of a manifold surface: every triangle (F, 3) once as given and once turned over.
+
+    Returns triangles (2F, 3) of cover vertices, the given ones first, consistently oriented; and the vertex of the mesh
+    below each cover vertex.  Two triangles that meet in an edge are joined on the sheets where they run it oppositely.
+    """
+    n = len(faces)
+    edge, sign = mesh.complex.find(np.stack([faces, faces[:, [1, 2, 0]]], axis=-1).reshape(-1, 2))
+    order = np.argsort(edge, kind="stable")
+    same = np.flatnonzero(edge[order][1:] == edge[order][:-1])
+    g, h = order[same], order[same + 1]  # half-edges over one edge
+    along = sign[g] == sign[h]
+    ends = [(half, half - half % 3 + (half + 1) % 3) for half in (g, h)]  # corners at tail and head, as 3f + i
+    (g_tail, g_head), (h_tail, h_head) = ends
+    pairs = [(g_tail, np.where(along, h_tail, h_head)), (g_head, np.where(along, h_head, h_tail))]
+    flip = 3 * n * along  # those that run the same way are joined to the other sheet
+    a = np.concatenate([x + shift for x, _ in pairs for shift in (0, 3 * n)])
+    b = np.concatenate([(y + flip + shift) % (6 * n) for _, y in pairs for shift in (0, 3 * n)])
+    graph = sp.coo_matrix((np.ones(len(a)), (a, b)), shape=(6 * n, 6 * n))
+    count, label = connected_components(graph, directed=False)
+    below = np.empty(count, np.int64)
+    below[label] = np.tile(faces.ravel(), 2)
+    up, down = label.reshape(2, n, 3)
+    return np.concatenate([up, down[:, [0, 2, 1]]]), below
 
 
 def singularities(mesh: Mesh, omega: np.ndarray) -> Singularities:

@@ -47,8 +47,8 @@ def admission(mesh: Mesh) -> Admission:
         out.append("Arrows are closed: the mesh has edge lengths alone, so vectors have no directions in space.")
     if mesh.dim == 2 and mesh.complex.orientation is None:
         out.append(
-            "Signed densities and indices of singularities are closed on Hodge Decomposition: the mesh has "
-            "no consistent orientation. Modes and harmonic fields are open."
+            "Signed densities are closed on Hodge Decomposition: the mesh has no consistent orientation. Modes, "
+            "harmonic fields and indices of zeros are open; vortices have no sense of rotation there."
         )
     if not mesh.complex.is_pure and mesh.dim >= 2:
         out.append("Arrows are drawn on the top-dimensional cells only: the complex has parts of lower dimension.")
