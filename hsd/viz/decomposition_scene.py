@@ -42,6 +42,7 @@ ZERO_COLOURS = {
     "sink": "#0072B2",
     "vortex ↺": "#E69F00",
     "vortex ↻": "#CC79A7",
+    "vortex": "#E69F00",
     "saddle": "#111111",
 }
 LOOP = "#FF4FD8"
