@@ -73,7 +73,7 @@ def at_vertices_of(fine: Mesh, coarse: Mesh, values: np.ndarray) -> np.ndarray:
 
 
 def pair_distances(record, n_pairs: int) -> np.ndarray:
-    """Distances of the last n_pairs centres to those that they are partners of, by equal width and opposite strength."""
+    """Distances of the last n_pairs centres to their twins, those of equal width and opposite strength."""
     out = []
     for k in range(len(record["widths"]) - n_pairs, len(record["widths"])):
         twin = np.flatnonzero(

@@ -35,7 +35,7 @@ def ground() -> Ground:
 
 
 def test_field_is_incompressible_and_solves_the_equation(ground):
-    """δf = Δ₀ψ = g + κ²ψ, with ψ found again from f alone up to its mean, which the equation fixes: −κ² mean ψ = mean g."""
+    """δf = Δ₀ψ = g + κ²ψ, with ψ found again from f up to its mean, which the equation fixes: −κ² mean ψ = mean g."""
     t = task(NAME)
     r = t.realise(t.samples(0, 0, 40), ground)
     g, mass = r.inputs["forcing"], ground.vertex_measure

@@ -3,7 +3,8 @@
 (Δ₀ − κ²)ψ = g,  f = dψ + Σ_i c_i γ_i,  c_i = s tanh(2 m_i / σ_i),  m_1 = ∫ g x dA, m_2 = ∫ g z dA,
 with γ_1 = dθ/‖dθ‖ and γ_2 in the class of dφ, ⋆-orthonormal.  κ² lies in the middle of the relatively widest gap of
 the spectrum beyond the 20th eigenvalue (23 lie below it on meshes of 1500 to 7000 vertices), so that ψ oscillates, no
-low mode dominates, and the field depends on the mesh as little as it can between resonances.  Exact: d f = 0, the harmonic coefficients are c, and (Δ₀ − κ²)ψ = g to the solver's precision.
+low mode dominates, and the field depends on the mesh as little as it can between resonances.
+Exact: d f = 0, the harmonic coefficients are c, and (Δ₀ − κ²)ψ = g to the solver's precision.
 Source: Helmholtz equation on closed surfaces, Courant and Hilbert, volume I, chapter V; the coupling is ours.
 """
 
