@@ -6,10 +6,11 @@ import io
 import json
 import warnings
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,7 +24,7 @@ from hsd.hodge.cache import cache_key, cached, write_atomically
 from hsd.linalg import Progress, silent
 from hsd.mesh.mesh import Mesh
 
-FORMAT = "hsd-domain-1"
+FORMAT = "hsd-domain-2"
 
 
 class _Product(torch.autograd.Function):
@@ -105,6 +106,7 @@ class Domain:
         self.device, self.dtype = torch.device(device), dtype
         self._tensors: dict[str, torch.Tensor] = {}
         self._sparse: dict[str, SparseMap] = {}
+        self._derived: dict[Hashable, Any] = {}
 
     # ---- making, keeping -----------------------------------------------------------------------------------------
 
@@ -116,7 +118,7 @@ class Domain:
         mesh = mesh or task.mesh()
         spec = DomainSpec.of(task, n_modes, grid_size)
         ground = Ground(mesh, spec.star, spec.bc)
-        return cls.from_mesh(mesh, spec, task.named_fields(ground), progress, ground)
+        return cls.from_mesh(mesh, spec, task.named_fields(ground), task.frame(ground), progress, ground)
 
     @classmethod
     def from_mesh(
@@ -124,16 +126,20 @@ class Domain:
         mesh: Mesh,
         spec: DomainSpec,
         fields: Mapping[str, NamedFields] | None = None,
+        frame: np.ndarray | None = None,
         progress: Progress = silent,
         ground: Ground | None = None,
     ) -> Domain:
-        """The domain of any mesh.  Raises InputError (degree, dimension, n_modes), MetricError, TopologyError."""
+        """The domain of any mesh; ``frame`` as in :meth:`hsd.data.tasks.base.Task.frame`.
+
+        Raises InputError (degree, dimension, n_modes), MetricError, TopologyError.
+        """
         fields = dict(fields or {})
         marks = [(n, f.degree, f.reading, f.reference, f.values.tobytes()) for n, f in sorted(fields.items())]
-        key = cache_key("domain", FORMAT, mesh.content_hash, spec, marks)
+        key = cache_key("domain", FORMAT, mesh.content_hash, spec, marks, None if frame is None else frame.tobytes())
 
         def compute() -> Arrays:
-            return Builder(ground or Ground(mesh, spec.star, spec.bc), spec, fields, progress).run()
+            return Builder(ground or Ground(mesh, spec.star, spec.bc), spec, fields, frame, progress).run()
 
         return cls(mesh, spec, cached(key, lambda entry: "pairs" in entry, compute))
 
@@ -207,6 +213,12 @@ class Domain:
 
     def has(self, name: str) -> bool:
         return name in self.arrays or f"{name}/data" in self.arrays
+
+    def cached(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """What ``make`` gives, kept under a key of this domain: graphs and other structures that models derive."""
+        if key not in self._derived:
+            self._derived[key] = make()
+        return self._derived[key]
 
     @cached_property
     def source(self) -> Basis:

@@ -54,6 +54,7 @@ class Builder:
     ground: Ground
     spec: DomainSpec
     fields: dict[str, NamedFields]
+    frame: np.ndarray | None = None
     progress: Progress = silent
     arrays: Arrays = field(default_factory=dict)
 
@@ -105,6 +106,8 @@ class Builder:
             of_source, of_target = MATCHED[t - s]
             pairs = np.column_stack([self.source.index(of_source), self.target.index(of_target)])
         self.arrays["pairs"] = pairs
+        harmonic = self.target.star_modes[:, self.target.index("harmonic")]
+        self.arrays["harmonic_frame"] = np.eye(harmonic.shape[1]) if self.frame is None else harmonic.T @ self.frame
 
     def prepare_features(self) -> None:
         """Make the bases only, which is all that :meth:`fiber` needs.  Raises InputError (degree)."""

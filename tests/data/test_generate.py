@@ -25,7 +25,7 @@ from hsd.data.ground import Ground
 from hsd.data.plan import CHUNK, Plan, parse_setting
 from hsd.data.splits import split_codes
 from hsd.errors import HsdError, InputError
-from tests.data.toy import PROGRAM, ROOT
+from tests.data.toy import PROGRAM, ROOT, registered
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 
@@ -38,16 +38,15 @@ def make(out: Path, **changes) -> bytes:
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory) -> bytes:
     """The file as one worker makes it."""
-    from tests.data import toy
-
-    toy.install()
-    return make(tmp_path_factory.mktemp("reference") / "a.npz")
+    with registered():
+        return make(tmp_path_factory.mktemp("reference") / "a.npz")
 
 
 @pytest.fixture(scope="module")
-def slow_reference(reference, tmp_path_factory) -> bytes:
+def slow_reference(tmp_path_factory) -> bytes:
     out = tmp_path_factory.mktemp("slow") / "a.npz"
-    return make(out, n_samples=400, chunk=CHUNK, config={"fault": "slow"})
+    with registered():
+        return make(out, n_samples=400, chunk=CHUNK, config={"fault": "slow"})
 
 
 # ---- what is made ------------------------------------------------------------------------------------------------
@@ -138,10 +137,13 @@ def test_an_interrupted_run_leaves_no_file_and_resumes_to_the_same_bytes(toy, re
 def test_a_killed_run_leaves_nothing_that_looks_whole_and_resumes(toy, slow_reference, tmp_path, word):
     out = tmp_path / "a.npz"
     settings = ["--samples", "400", "--seed", "5", "--out", str(out), "--workers", "2", "--set", "fault=slow"]
-    command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
-               "from tests.data import toy; toy.install()\nfrom hsd.data import generate as g\n"
-               "g.generate.__kwdefaults__['program'] = toy.PROGRAM\n"
-               "from hsd.cli import main; raise SystemExit(main(sys.argv[1:]))", "data", "generate", "toy"]  # fmt: skip
+    code = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
+        "from tests.data import toy\nfrom hsd.data import generate as g\nfrom hsd.cli import main\n"
+        "g.generate.__kwdefaults__['program'] = toy.PROGRAM\n"
+        "with toy.registered(): raise SystemExit(main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", code, "data", "generate", "toy"]
     process = subprocess.Popen([*command, *settings], env=ENVIRONMENT, stderr=subprocess.PIPE)
     parts = tmp_path / "a.npz.parts"
     deadline = time.monotonic() + 30

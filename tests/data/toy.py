@@ -1,4 +1,4 @@
-"""A small task for tests of the machinery, and ``python -m hsd`` with it registered: ``python toy.py data worker …``."""
+"""A small task for tests of the machinery; as a program it is ``python -m hsd`` with that task registered."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -17,10 +18,10 @@ ROOT = Path(__file__).resolve().parents[2]
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
 
-from hsd.data.tasks import TASKS
-from hsd.data.tasks.base import FieldSpec, NamedFields, Realisation, Task, TaskConfig
-from hsd.errors import InputError
-from hsd.mesh.primitives import gallery
+from hsd.data.tasks import TASKS  # noqa: E402
+from hsd.data.tasks.base import FieldSpec, NamedFields, Realisation, Task, TaskConfig  # noqa: E402
+from hsd.errors import InputError  # noqa: E402
+from hsd.mesh.primitives import gallery  # noqa: E402
 
 FAULTS = ("", "error", "nan", "rows", "crash", "killed", "slow")
 PROGRAM = (sys.executable, __file__)
@@ -63,7 +64,11 @@ class Toy(Task):
         start = a @ ground.mesh.points.T + offset
         wind = self.named_fields(ground)["wind"].values
         end = c.decay * start
-        bad = [i for i, r in enumerate(records) if (r["a"] == self.sample(0, c.faulty)["a"]).all()] if c.faulty >= 0 else []
+        bad = (
+            [i for i, r in enumerate(records) if (r["a"] == self.sample(0, c.faulty)["a"]).all()]
+            if c.faulty >= 0
+            else []
+        )
         if bad:
             if c.fault == "error":
                 raise InputError("The toy does not like this sample.", "toy")
@@ -78,20 +83,29 @@ class Toy(Task):
         if c.fault == "slow":
             time.sleep(0.25)
         return Realisation(
-            {"u": start, "w": b @ wind.T}, end, {"wind": b}, np.stack([start, 0.7 * start, end], axis=1) if len(end) == len(start) else None
+            {"u": start, "w": b @ wind.T},
+            end,
+            {"wind": b},
+            np.stack([start, 0.7 * start, end], axis=1) if len(end) == len(start) else None,
         )
 
 
-def install() -> None:
-    """Put the toy in the registry of this process."""
+@contextmanager
+def registered() -> Iterator[None]:
+    """The toy in the registry of this process."""
     module = ModuleType("hsd.data.tasks.toy")
     module.Toy = Toy
     sys.modules[module.__name__] = module
     TASKS["toy"] = "Toy"
+    try:
+        yield
+    finally:
+        TASKS.pop("toy", None)
+        sys.modules.pop(module.__name__, None)
 
 
 if __name__ == "__main__":
-    install()
     from hsd.cli import main
 
-    raise SystemExit(main())
+    with registered():
+        raise SystemExit(main())

@@ -104,6 +104,13 @@ class Task(ABC):
     def named_fields(self, ground: Ground) -> dict[str, NamedFields]:
         """Fields of the domain by name, with a meaning that does not depend on the mesh (signs and order included)."""
 
+    def frame(self, ground: Ground) -> np.ndarray | None:
+        """(N_k, b) ⋆-orthonormal harmonic fields of the target's degree whose meaning does not depend on the mesh.
+
+        None where the task has none; then harmonic amounts that a model finds are bound to one mesh.
+        """
+        return None
+
     @abstractmethod
     def draw(self, rng: np.random.Generator) -> Record:
         """One mesh-free record from a generator of its own."""
