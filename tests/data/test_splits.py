@@ -44,7 +44,13 @@ def test_parts_do_not_follow_the_order_of_samples():
     assert abs(test.mean() - (n - 1) / 2) < 4 * deviation
 
 
-BAD = [((0,), "n_samples"), ((-3,), "n_samples"), ((2.5,), "not_whole"), ((10, -1), "bad_seed"), ((10, 1.0), "not_whole")]
+BAD = [
+    ((0,), "n_samples"),
+    ((-3,), "n_samples"),
+    ((2.5,), "not_whole"),
+    ((10, -1), "bad_seed"),
+    ((10, 1.0), "not_whole"),
+]
 
 
 @pytest.mark.parametrize(("arguments", "kind"), BAD)
