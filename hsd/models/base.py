@@ -133,6 +133,9 @@ class Operator(nn.Module):
     def predict(self, batch: Batch, domain: Domain) -> Prediction:
         """The forward map, sizes already checked."""
 
+    def prepare(self, batch: Batch, domain: Domain) -> None:
+        """Fix scales that the model reads off training samples, once, before the first step."""
+
     def penalty(self, domain: Domain, generator: torch.Generator) -> torch.Tensor | None:
         """An extra term of the training loss that does not depend on the batch, or None."""
         return None

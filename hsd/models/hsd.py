@@ -158,9 +158,10 @@ class SpectralNetwork(nn.Module):
         if config.layers:
             self.growths = nn.ModuleList(Filter(c, 1, n_parts, noise=0.0) for _ in range(copies))
             self.weights = nn.ParameterList(nn.Parameter(0.02 * torch.randn(c, 4 * c)) for _ in range(copies))
+        self.n_products = min(config.products, max(config.layers, 1)) if domain.has("gradient/data") else 0
         self.products = nn.ModuleList(
             ProductLayer(c, config.product_channels, config.hidden, n_parts, domain.has("normals"))
-            for _ in range(min(copies, config.products) if domain.has("gradient/data") else 0)
+            for _ in range(self.n_products if config.products and not config.tied else min(1, self.n_products))
         )
         self.register_buffer("reach", torch.tensor(1.0))
         self.out = Filter(1, c, n_parts, mean=1.0 / c, noise=0.02)
@@ -206,13 +207,14 @@ class SpectralNetwork(nn.Module):
         self, z: torch.Tensor, features: torch.Tensor, domain: Domain, along: torch.Tensor | None
     ) -> torch.Tensor:
         """The coefficient layers: z ← z (1 + m(λ̂)/10) + W [z, λ̂z/100, Az, A²z] + products."""
-        n_layers, n_products = self.config.layers, len(self.products) and self.config.products
         lam = domain.source.eigenvalues * (domain.scale2 / 100)
-        for layer in range(max(n_layers, n_products)):
-            if layer < n_layers:
+        rounds = max(self.config.layers, 1)
+        for layer in range(rounds):
+            if layer < self.config.layers:
                 z = z + self.linear_step(z, layer, features, lam, along)
-            if (layer + 1) * n_products // max(n_layers, n_products) > layer * n_products // max(n_layers, n_products):
-                z = z + self.products[min(layer, len(self.products) - 1)](z, features, domain)
+            done, due = (i * self.n_products // rounds for i in (layer, layer + 1))
+            if due > done:
+                z = z + self.products[min(done, len(self.products) - 1)](z, features, domain)
         return z
 
     def linear_step(
@@ -240,7 +242,7 @@ class SpectralNetwork(nn.Module):
     ) -> torch.Tensor:
         columns = torch.nonzero(domain.target.harmonic)[:, 0]
         if reference is None and self.own_harmonic and harmonic is not None:
-            reference = harmonic
+            reference = harmonic @ domain.tensor("harmonic_frame").T
         if reference is None:
             return c
         return c.index_copy(1, columns, reference.to(c.dtype))

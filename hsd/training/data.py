@@ -12,8 +12,11 @@ from hsd.data.batch import Batch
 from hsd.data.dataset import Dataset, Part
 from hsd.data.domain import Domain
 from hsd.data.domain_arrays import DomainSpec
+from hsd.data.ground import Ground
 from hsd.data.normaliser import Normaliser
 from hsd.data.schema import VECTORS
+from hsd.data.tasks import TASKS
+from hsd.data.tasks import task as make_task
 from hsd.errors import InputError
 from hsd.linalg import Progress, silent
 
@@ -68,8 +71,12 @@ def domain_spec(dataset: Dataset, n_modes: int, grid_size: int = 16) -> DomainSp
 
 
 def domain_of(dataset: Dataset, n_modes: int, mesh: int = 0, progress: Progress = silent) -> Domain:
-    """The domain of one of the dataset's meshes (float32, CPU)."""
-    return Domain.from_mesh(dataset.meshes[mesh], domain_spec(dataset, n_modes), dataset.named_fields(mesh), progress)
+    """The domain of one of the dataset's meshes (float32, CPU), with the harmonic frame of its task."""
+    spec = domain_spec(dataset, n_modes)
+    ground = Ground(dataset.meshes[mesh], spec.star, spec.bc)
+    name = dataset.schema.task
+    frame = make_task(name).frame(ground) if name in TASKS else None
+    return Domain.from_mesh(dataset.meshes[mesh], spec, dataset.named_fields(mesh), frame, progress, ground)
 
 
 def samples_of(part: Part, domain: Domain, normaliser: Normaliser, mesh: int = 0, limit: int = 0) -> Samples:

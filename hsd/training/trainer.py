@@ -74,10 +74,9 @@ class Trainer:
         self.data = data.to(self.device, dtype)
         torch.manual_seed(config.seed)
         self.model: Operator = make_model(config.model, data.domain, task, **config.model_config)
-        if hasattr(self.model, "prepare"):
-            first = data.train[0]
-            self.model.prepare(first.batch[: min(len(first), 1024)], first.domain)
         self.model.to(self.device, dtype)
+        first = self.data.train[0]
+        self.model.prepare(first.batch[: min(len(first), 1024)], first.domain)
         own = self.model.config
         self.base_lr = config.lr or own.lr
         decay = own.weight_decay if config.weight_decay is None else config.weight_decay

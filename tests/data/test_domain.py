@@ -176,7 +176,7 @@ def test_broken_domain_files_are_refused_in_one_sentence(tmp_path):
     np.savez(tmp_path / "other.npz", a=np.zeros(3))
     with np.load(path) as data:
         entries = {name: data[name] for name in data.files}
-    entries["head"] = np.array(str(entries["head"]).replace("hsd-domain-1", "hsd-domain-9"))
+    entries["head"] = np.array(str(entries["head"]).replace("hsd-domain-2", "hsd-domain-9"))
     np.savez(tmp_path / "newer.npz", **entries)
     (tmp_path / "cut.npz").write_bytes(whole[: len(whole) // 2])
     (tmp_path / "text.npz").write_bytes(b"not a domain")
