@@ -5,7 +5,8 @@
     python benchmarks/bench_metrics.py --device cuda    # fields and physics on the GPU, level sets on the CPU
 
 Predictions are the truth plus 30 % noise: smooth ones (a mix of low modes) and white ones, which have many more local
-maxima and so are the slowest for the level sets.  Making the yardstick (once a mesh) is timed apart.
+maxima and so are the slowest for the level sets.  Making the yardstick (once a mesh, with its modes) is timed apart.
+CPU seconds add up all cores and do not see what else the machine does; the limit is held against them.
 """
 
 from __future__ import annotations
@@ -25,8 +26,11 @@ import numpy as np
 import torch
 
 from hsd.data.ground import Ground
+from hsd.hodge.spectrum import HodgeBasis
 from hsd.mesh.primitives import gallery
-from hsd.metrics import Yardstick, metrics_of, score
+from hsd.metrics import Yardstick, score
+from hsd.metrics.pair import node_values
+from hsd.metrics.yardstick import N_MODES
 
 LIMIT = 20.0
 TARGETS = (
@@ -35,57 +39,49 @@ TARGETS = (
     ("torus", 0, "scalar"),
     ("ball_with_cavity", 2, "flux"),
 )
-HEAD = "| mesh | V | form | metrics | columns | noise | yardstick s | score s | ms a sample | slowest |"
+HEAD = "| mesh | V | form | metrics | columns | noise | yardstick s | wall s | CPU s | CPU ms a sample | S_β0 CPU s |"
 
 
-def fields(yardstick: Yardstick, n: int, noise: str, rng: np.random.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+def fields(basis: HodgeBasis, n: int, noise: str, rng: np.random.Generator) -> tuple[torch.Tensor, torch.Tensor]:
     """n true forms of random low modes and predictions of them, (n, N_k) each."""
-    modes = torch.from_numpy(np.linalg.solve(yardstick_gram(yardstick), yardstick.modes.numpy().T))  # (n_modes, N_k)
-    truth = torch.from_numpy(rng.standard_normal((n, len(modes)))) @ modes
+    truth = rng.standard_normal((n, basis.n_modes)) @ basis.modes.T
     if noise == "smooth":
-        return truth + 0.3 * torch.from_numpy(rng.standard_normal((n, len(modes)))) @ modes, truth
-    size = truth.std(dim=1, keepdim=True)
-    return truth + 0.3 * size * torch.from_numpy(rng.standard_normal(truth.shape)), truth
-
-
-def yardstick_gram(yardstick: Yardstick) -> np.ndarray:
-    modes = yardstick.modes.numpy()
-    return modes.T @ modes
+        error = rng.standard_normal((n, basis.n_modes)) @ basis.modes.T
+    else:
+        error = truth.std(axis=1, keepdims=True) * rng.standard_normal(truth.shape)
+    return torch.from_numpy(truth + 0.3 * error), torch.from_numpy(truth)
 
 
 def measure(name: str, degree: int, reading: str, n_nodes: int, samples: int, device: str) -> list[str]:
     mesh = gallery(name, n_nodes)
     start = time.perf_counter()
-    yardstick = Yardstick.of(Ground(mesh), degree, reading)
+    ground = Ground(mesh)
+    n_exact = N_MODES // 2 if degree else 0
+    basis = HodgeBasis(mesh, degree, n_exact, N_MODES - n_exact, solver=ground.solver, use_cache=False)
+    yardstick = Yardstick.of(ground, degree, reading, basis)
     zero = torch.zeros(1, yardstick.n_simplices, dtype=torch.float64)
     yardstick.parts(zero.numpy())  # factors once
     made = time.perf_counter() - start
     rows = []
     for noise in ("smooth", "white"):
-        p, g = (x.to(device) for x in fields(yardstick, samples, noise, np.random.default_rng(0)))
+        p, g = (x.to(device) for x in fields(basis, samples, noise, np.random.default_rng(0)))
         for cochains in (False, True) if degree else (False,):
             given = {"prediction_form": p, "truth_form": g}
             if not cochains:
-                shape = (samples, yardstick.n_vertices, yardstick.n_components)
-                sharp = [
-                    x if yardstick.sharp is None else torch.sparse.mm(yardstick.sharp, x.cpu().T).T for x in (p, g)
-                ]
-                given = {k: x.reshape(shape).to(device) for k, x in zip(("prediction", "truth"), sharp)}
-            start = time.perf_counter()
+                there = yardstick.to(p.device)
+                given = {"prediction": node_values(there, p), "truth": node_values(there, g)}
+            clock, cpu = time.perf_counter(), time.process_time()
             scores = score(yardstick, **given)
-            whole = time.perf_counter() - start
-            spent = {}
-            for metric in metrics_of(yardstick):
-                start = time.perf_counter()
-                score(yardstick, **given, names=[metric])
-                spent[metric] = time.perf_counter() - start
-            slowest = max(spent, key=spent.get)
+            wall, cpu = time.perf_counter() - clock, time.process_time() - cpu
+            topology = time.process_time()
+            score(yardstick, **given, names=["s_beta0"])
+            topology = time.process_time() - topology
             rows.append(
                 f"| {name} | {yardstick.n_vertices} | {degree}-form, {reading} | {len(scores.samples)} | "
-                f"{'nodes and cochains' if cochains else 'nodes'} | {noise} | {made:.1f} | {whole:.2f} | "
-                f"{1e3 * whole / samples:.1f} | {slowest} {spent[slowest]:.2f} s |"
+                f"{'nodes and cochains' if cochains else 'nodes'} | {noise} | {made:.1f} | {wall:.1f} | {cpu:.1f} | "
+                f"{1e3 * cpu / samples:.1f} | {topology:.1f} |"
             )
-            print(rows[-1] + ("" if whole < LIMIT * samples / 600 else " too slow"), flush=True)
+            print(rows[-1] + ("" if cpu < LIMIT * samples / 600 else " over the limit"), flush=True)
     return rows
 
 

@@ -83,7 +83,7 @@ class Pair:
         """Σ_c ⟨du_p, du_p⟩, ⟨du_g, du_g⟩, ⟨du_p, du_g⟩ in ⋆_1, (B,) each."""
         p, g = self.derivatives
         weight = self.yardstick.cotan
-        products = (torch.einsum("e,ebc,ebc->b", weight, x, y) for x, y in ((p, p), (g, g), (p, g)))
+        products = (weight @ (x * y).sum(dim=2) for x, y in ((p, p), (g, g), (p, g)))  # (N_1, B) → (B,)
         return tuple(products)
 
     @cached_property

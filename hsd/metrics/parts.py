@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hsd.data.ground import Ground
+from hsd.linalg import one_blas_thread
 
 
 class PartEnergies:
@@ -31,8 +32,13 @@ class PartEnergies:
 
     def __call__(self, omega: np.ndarray) -> dict[str, np.ndarray]:
         """Forms (B, N_k) → part → (B,) energies, unit of ω squared times unit^(n−2k)."""
+        with one_blas_thread():
+            parts = self._split(np.asarray(omega, np.float64).T)  # (N_k, B)
+            star = self.solver.dec.star(self.degree)
+            return {name: _energy(star, parts[name]) for name in self.names}
+
+    def _split(self, x: np.ndarray) -> dict[str, np.ndarray]:
         k, solver, dec = self.degree, self.solver, self.solver.dec
-        x = np.asarray(omega, np.float64).T  # (N_k, B)
         gamma = solver.project_harmonic(k, x)
         rest = x - gamma
         parts = {"harmonic": gamma}
@@ -46,7 +52,7 @@ class PartEnergies:
         else:
             parts["coexact"] = self._flux((dec.d(2) @ rest).T).T
             parts["exact"] = rest - parts["coexact"]
-        return {name: _energy(dec.star(k), parts[name]) for name in self.names}
+        return parts
 
 
 def _energy(star: sp.csr_matrix, x: np.ndarray) -> np.ndarray:

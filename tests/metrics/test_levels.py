@@ -113,6 +113,13 @@ def test_a_persistence_filter_only_lowers_counts_and_is_off_by_default():
     assert np.array_equal(counts[-1], np.ones_like(counts[-1]))  # the component of the mesh itself never dies
 
 
+def test_bars_as_long_as_the_filter_are_kept():
+    path = np.column_stack([np.arange(4), np.arange(1, 5)])
+    bars = superlevel_bars(np.array([[3.0, 0.0, 2.0, 1.0, 2.0]]), path)  # bars [3, −∞), [2, 0), [2, 1)
+    counts = [bars.betti0(np.array([[1.5]]), least)[0, 0] for least in (0.0, 1.0, 1.5, 2.0, 2.5)]
+    assert counts == [3, 3, 2, 2, 1]
+
+
 # ---- the shared cases ------------------------------------------------------------------------------------------------
 
 

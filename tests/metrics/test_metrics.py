@@ -70,6 +70,14 @@ def test_field_and_gradient_metrics_equal_loops_over_simplices(case):
         )
 
 
+def test_dirichlet_energies_equal_integrals_of_gradients():
+    for case in CASES:
+        yardstick, oracle = yardstick_of(*case), oracles.Oracle(ground_of(case[0]).mesh)
+        p, g = samples(yardstick, b=1)
+        expected = [oracle.energy(u[0].numpy(), v[0].numpy()) for u, v in ((p, p), (g, g), (p, g))]
+        assert [float(x) for x in Pair.of_nodes(yardstick, p, g).dirichlet] == pytest.approx(expected, rel=1e-10)
+
+
 def test_level_sets_equal_counting_and_weighing_by_hand():
     for case in CASES:
         yardstick = yardstick_of(*case)
