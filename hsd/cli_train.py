@@ -110,12 +110,9 @@ def run_resume(args: argparse.Namespace) -> None:
 
 
 def _run(folder: Path, args: argparse.Namespace) -> None:
-    import torch
+    from hsd.training.run import read_folder, run, use_threads
 
-    from hsd.training.run import read_folder, run
-
-    if args.threads:
-        torch.set_num_threads(args.threads)
+    use_threads(args.threads)
     spec = read_folder(folder)
     stopping = []
     previous = signal.signal(signal.SIGTERM, lambda *_: stopping.append(True))  # stop at the next step, state kept

@@ -71,6 +71,12 @@ def chosen_device(device: str) -> str:
     return "cuda" if there and device != "cpu" else "cpu"
 
 
+def use_threads(n: int | None) -> None:
+    """Set the number of CPU threads of this process (None: leave it)."""
+    if n:
+        torch.set_num_threads(n)
+
+
 def make_folder(folder: Path, spec: RunSpec) -> None:
     """Write ``run.json``.  Raises InputError (folder_in_use) where the folder holds another run."""
     file = folder / RUN
