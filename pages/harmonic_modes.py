@@ -8,7 +8,7 @@ from hsd.ui import cached
 from hsd.ui import modes_view as view
 from hsd.ui.bound import bound_selectbox, bound_toggle
 from hsd.ui.eigenwork import ready_basis
-from hsd.ui.export import figure_html, table_csv
+from hsd.ui.export import download_row, figure_html, file_stem, table_csv
 from hsd.ui.page import page, provenance_record, space_sentence
 from hsd.ui.space import figure_ink, nothing_left, refused, space_controls, unit_of_eigenvalues
 from hsd.ui.state import get_state, update
@@ -144,7 +144,7 @@ def period_matrix(state, basis) -> None:
         f"(determinant {np.linalg.det(matrix):.6g}; not zero, so the periods determine a harmonic form)."
     )
     figure = period_figure(matrix, figure_ink(state))
-    st.plotly_chart(figure, theme=None, key="modes/periods", alt="Period matrix as coloured cells")
+    st.plotly_chart(figure, width="content", theme=None, key="modes/periods", alt="Period matrix as coloured cells")
     columns = {f"γ{j + 1}": matrix[:, j] for j in range(len(matrix))}
     st.dataframe(
         {"generator": list(range(1, len(matrix) + 1)), **columns},
@@ -159,15 +159,11 @@ def exports(p, state, basis, table, figure) -> None:
         f"All {basis.n_modes} modes with eigenvalues and parts; the table; the plot. Files or their names carry the "
         "mesh's hash and the version. The picture: camera button of the view, or the command under Code."
     )
-    name = f"{p.mesh.name}_k{basis.k}_{basis.bc}_{basis.star}_{p.mesh.content_hash[:8]}"
     origin = provenance_record(p.mesh, state)
-    files = [(s, s, view.exporter(basis, s), view.FORMATS[s]) for s in view.formats_for(p.mesh, basis.k)]
-    files.append(("CSV", ".csv", lambda: table_csv(table, origin), "text/csv"))
-    files.append(("HTML", ".html", lambda: figure_html(figure, origin), "text/html"))
-    with st.container(horizontal=True):
-        for label, suffix, make, mime in files:
-            label = label.upper().lstrip(".")
-            st.download_button(label, make, name + suffix, mime, key=f"modes/export{suffix}", on_click="ignore")
+    files = view.files_of(p.mesh, basis.k, lambda suffix: view.exporter(basis, suffix))
+    files["CSV"] = (".csv", lambda: table_csv(table, origin), "text/csv")
+    files["HTML"] = (".html", lambda: figure_html(figure, origin), "text/html")
+    download_row(files, file_stem(p.mesh.name, p.mesh.content_hash, basis.k, basis.bc, basis.star), "modes")
 
 
 def code(p, state, basis, number) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from hsd.mesh.primitives import GALLERY
@@ -13,7 +15,8 @@ from hsd.ui.state import MeshState, get_state, update
 from hsd.ui.upload import forget_error, upload_box, upload_error
 from hsd.ui.viewer import show
 from hsd.viz.defects import marked_panel, marks_of, short
-from hsd.viz.scene import Scene
+from hsd.viz.modes import CLIP_NORMAL
+from hsd.viz.scene import Clip, Control, Scene
 
 LARGEST = 20_000  # vertices that the slider offers; a link may ask for more
 
@@ -26,6 +29,11 @@ def choose(name: str) -> None:
 
 def choose_listed() -> None:
     choose(get_state().mesh.name)
+
+
+def moved(values) -> None:
+    """The slider of the cut was released."""
+    update(**{"mesh.clip": float(values["clip"])})
 
 
 with page("Mesh") as p:
@@ -66,6 +74,10 @@ with page("Mesh") as p:
         choice = get_state().mesh
         shown = [mark for mark in marks if choice.defect in ("", mark.kind)]
         panel = marked_panel(p.mesh, cached.surface_of(p.mesh), shown, wireframe=choice.edges)
-        height = 560 if p.state.present else 430
-        show(Scene((panel,), theme=p.state.theme, caption=mesh_tabs.caption(p.mesh, shown)), "mesh/main", height)
+        controls: tuple[Control, ...] = ()
+        if p.mesh.dim == 3 and not shown:  # cavities lie inside; marks are shown whole
+            panel = replace(panel, clip=Clip(CLIP_NORMAL, "clip"))
+            controls = (Control("clip", "Cut at", 0.0, 1.0, choice.clip, 0.01, report=True),)
+        scene = Scene((panel,), controls, theme=p.state.theme, caption=mesh_tabs.caption(p.mesh, shown))
+        show(scene, "mesh/main", 560 if p.state.present else 430, on_controls=moved)
         mesh_tabs.show_tabs(p, mesh_code(get_state(), p.mesh))

@@ -7,7 +7,7 @@ from hsd.ui import cached
 from hsd.ui import spectrum_view as view
 from hsd.ui.bound import bound_number, bound_segments, bound_selectbox, bound_toggle
 from hsd.ui.eigenwork import ready_basis
-from hsd.ui.export import figure_html, table_csv
+from hsd.ui.export import download_row, figure_html, file_stem, table_csv
 from hsd.ui.page import page, provenance_record, space_sentence
 from hsd.ui.space import figure_ink, nothing_left, refused, space_controls, unit_of_eigenvalues
 from hsd.ui.state import get_state, update
@@ -119,16 +119,14 @@ def exports(p, state, field, energy, cut, figures) -> None:
     """The numbers of all plots, and files."""
     rows, origin = view.mode_rows(energy), provenance_record(p.mesh, state)
     st.dataframe(rows, hide_index=True, height=260, key="spectrum/data")
-    name = f"spectrum_{p.mesh.name}_k{state.k}_{p.mesh.content_hash[:8]}"
     files = {
         "CSV": (".csv", lambda: table_csv(rows, origin), "text/csv"),
         "NPZ": (".npz", lambda: view.energy_npz(energy, field, cut, origin), "application/octet-stream"),
     }
     for what, figure in figures.items():
         files[f"HTML: {what}"] = (f"_{what}.html", lambda f=figure: figure_html(f, origin), "text/html")
-    with st.container(horizontal=True):
-        for label, (suffix, make, mime) in files.items():
-            st.download_button(label, make, name + suffix, mime, key=f"spectrum/export{suffix}", on_click="ignore")
+    stem = file_stem(p.mesh.name, p.mesh.content_hash, state.k, state.bc, state.star)
+    download_row(files, f"spectrum_{stem}", "spectrum")
 
 
 def main(p) -> None:

@@ -12,12 +12,12 @@ from hsd.mesh.mesh import Mesh
 from hsd.mesh.metric import measures
 
 PRESETS = {
-    "mixture": "a source, a sink, two vortices and circulation",
+    "mixture": "points and circulation",
     "dipole": "a source and a sink",
     "vortices": "a pair of vortices",
     "vortex": "one vortex",
     "loops": "circulation alone",
-    "random": "random points and circulations",
+    "random": "random points, circulations",
     "empty": "nothing",
 }
 

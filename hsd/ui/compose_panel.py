@@ -30,10 +30,12 @@ def source_widgets(state: AppState, mesh: Mesh) -> None:
                  key=PRESET, on_change=_preset_chosen)  # fmt: skip
     if not state.field and state.decomposition.preset == "random":
         bound_number("Seed", "seed", 0, 2**31 - 1, 1)
-    with st.container(horizontal=True):
-        st.button("Undo", on_click=edit.undo, disabled=not st.session_state.get(edit.UNDO), key="compose/undo")
-        st.button("Clear", on_click=edit.choose_preset, args=("empty",), key="compose/clear")
-        st.button("Random", on_click=edit.choose_preset, args=("random", state.seed + 1), key="compose/random")
+    with st.container(key="compose-buttons", horizontal=True, wrap=False, gap="small"):
+        disabled = not st.session_state.get(edit.UNDO)
+        st.button("Undo", on_click=edit.undo, disabled=disabled, key="compose/undo", width="stretch")
+        st.button("Clear", on_click=edit.choose_preset, args=("empty",), key="compose/clear", width="stretch")
+        again = ("random", state.seed + 1)
+        st.button("Random", on_click=edit.choose_preset, args=again, key="compose/random", width="stretch")
 
 
 def own_words(state: AppState) -> str:
@@ -58,8 +60,11 @@ def point_widgets(state: AppState, mesh: Mesh, composition: Composition | None) 
             "A click on the surface",
             "decomposition.tool",
             ["look", *kinds],
-            lambda t: "reads" if t == "look" else f"+ {t}",
-            help="In the view “Parts” a click places a point; points can be dragged, and deleted with the Delete key.",
+            lambda t: "reads" if t == "look" else t,
+            help="In the view “Parts” a click reads the value there, or places a source, sink or vortex; points can be "
+            "dragged, and deleted with the Delete key.",
+            width="stretch",
+            wrap=False,
         )
     points = composition.points if composition else ()
     ids = ["", *(p.id for p in points if p.kind in kinds)]

@@ -12,37 +12,26 @@ import streamlit as st
 
 from hsd.cli_output import save_decomposition
 from hsd.errors import HsdError
-from hsd.hodge.checks import WHY, ZERO, Checks, zero_checks
-from hsd.hodge.compose import Composition, length_of
-from hsd.hodge.decomposition import PARTS, Decomposition, circulations
+from hsd.hodge.checks import Checks, zero_checks
+from hsd.hodge.compose import length_of
+from hsd.hodge.decomposition import PARTS, Decomposition
 from hsd.hodge.eigen import coexact_modes
 from hsd.hodge.heat import HeatFlow
 from hsd.hodge.singularities import Singularities, TangentFrames
 from hsd.hodge.solver import HodgeSolver
 from hsd.mesh.mesh import Mesh
 from hsd.ui import cached
+from hsd.ui import decomposition_tables as tables
 from hsd.ui.compose_state import Field
-from hsd.ui.modes_view import formats_for, glyphs_or_none
+from hsd.ui.export import file_stem
+from hsd.ui.modes_view import glyphs_or_none
 from hsd.ui.page import mesh_code
 from hsd.ui.state import AppState
 from hsd.viz import decomposition_scene as scenes
 from hsd.viz.modes import FormPicture
-from hsd.viz.palettes import PARTS as LOOKS
 
-__all__ = ["WHY", "ZERO", "formats_for", "glyphs_or_none"]  # used by the page too
 MANY_VERTICES = 20_000
 """Above this the heat slider has fewer steps, so that little travels to the page."""
-
-
-def decomposition_of(state: AppState, mesh: Mesh, field: Field) -> Decomposition:
-    """ω = dα + δβ + γ of the field in force."""
-    return _decomposition(field.key, state, mesh, field)
-
-
-@st.cache_resource(max_entries=24, show_spinner="Decomposing")
-def _decomposition(key: tuple, _state: AppState, _mesh: Mesh, _field: Field) -> Decomposition:
-    with cached.HEAVY:
-        return cached.decomposer_of(_mesh, _state.k, _state.bc, _state.star)(_field.omega)
 
 
 def parts_picture_of(mesh: Mesh, field: Field, parts: Decomposition) -> FormPicture:
@@ -101,13 +90,6 @@ def heat_step(times: np.ndarray, length2: float, wanted: float) -> int:
     return 1 + int(np.argmin(np.abs(np.log(times[1:] / length2) - np.log(wanted))))
 
 
-def heat_rows(flow: HeatFlow, times: np.ndarray) -> dict[str, list]:
-    """‖part(t)‖² at the times of the slider."""
-    energies = flow.energies(times)
-    length2 = length_of(flow.solver) ** 2
-    return {"t / L²": (times / length2).tolist(), **{LOOKS[p].name: energies[p].tolist() for p in PARTS}}
-
-
 def lowest_eigenvalues(state: AppState, mesh: Mesh) -> dict[str, float]:
     """λ of the slowest exact and coexact modes of Δ_k, the rates that any field decays with at last."""
     return _lowest(mesh.content_hash, state.k, state.bc, state.star, mesh)
@@ -135,7 +117,7 @@ def zeros_of(mesh: Mesh, field: Field, parts: Decomposition) -> dict[str, Singul
 @st.cache_resource(max_entries=12, show_spinner="Looking for zeros")
 def _zeros(key: tuple, _mesh: Mesh, _parts: Decomposition) -> dict[str, Singularities]:
     frames, out = _frames(_mesh.content_hash, _mesh), {}
-    out["ω"] = frames.find(whole(_parts))
+    out["ω"] = frames.find(tables.whole(_parts))
     for part in PARTS:
         if _parts.energies[part] > 1e-20 * _parts.energies["total"]:
             out[part] = frames.find(getattr(_parts, part))
@@ -147,86 +129,7 @@ def _frames(key: str, _mesh: Mesh) -> TangentFrames:
     return TangentFrames(_mesh)
 
 
-def whole(parts: Decomposition) -> np.ndarray:
-    """ω as the sum of its parts (boundary values that a relative condition drops are gone)."""
-    return parts.exact + parts.coexact + parts.harmonic
-
-
-def zero_sums(found: dict[str, Singularities]) -> dict[str, list]:
-    """One row a field: Σ index, turns at the boundary, their sum and χ."""
-    names = ["ω" if name == "ω" else LOOKS[name].name for name in found]
-    rows = list(found.values())
-    return {
-        "field": names,
-        "zeros": [sum(word != "field vanishes" for word in z.word) for z in rows],
-        "Σ index": [z.total for z in rows],
-        "boundary": [z.boundary for z in rows],
-        "sum": [z.total + z.boundary for z in rows],
-        "χ": [z.chi for z in rows],
-        "sum = χ": ["yes" if z.holds else "no" for z in rows],
-    }
-
-
-def zero_rows(found: dict[str, Singularities]) -> dict[str, list]:
-    """One row a zero."""
-    rows: dict[str, list] = {"field": [], "triangle": [], "index": [], "looks like": []}
-    for name, z in found.items():
-        rows["field"] += ["ω" if name == "ω" else LOOKS[name].name] * len(z.face)
-        rows["triangle"] += z.face.tolist()
-        rows["index"] += z.index.tolist()
-        rows["looks like"] += z.word
-    return rows
-
-
-# ---- tables ------------------------------------------------------------------------------------------------------
-
-
-def period_rows(parts: Decomposition) -> dict[str, list]:
-    """Circulation of γ around each generator: the same for every loop of a class."""
-    return {"generator": list(range(1, len(parts.periods) + 1)), "∮ γ": parts.periods.tolist()}
-
-
-def period_words(parts: Decomposition) -> str:
-    """The same as text; what is below 1e-12 of the largest (or of 1) is rounding and stands as 0."""
-    periods = np.where(np.abs(parts.periods) < 1e-12 * max(1.0, np.abs(parts.periods).max()), 0.0, parts.periods)
-    return f"∮ γ = ({', '.join(f'{x:.10g}' for x in periods)})"
-
-
-def loop_rows(solver: HodgeSolver, parts: Decomposition) -> dict[str, list]:
-    """Circulations of ω, dα and δβ around the loops drawn."""
-    fields = {"∮ ω": whole(parts), "∮ dα": parts.exact, "∮ δβ": parts.coexact}
-    columns = {name: circulations(solver, parts.k, x).tolist() for name, x in fields.items()}
-    return {"generator": list(range(1, len(parts.periods) + 1)), **columns}
-
-
-def energy_rows(parts: Decomposition) -> dict[str, list]:
-    """Energies and shares."""
-    total = parts.energies["total"] or 1.0
-    names = (*PARTS, "total")
-    return {
-        "part": [LOOKS[p].name if p in LOOKS else "ω" for p in names],
-        "‖·‖²": [parts.energies[p] for p in names],
-        "share": [parts.energies[p] / total for p in names],
-    }
-
-
-def point_rows(composition: Composition) -> dict[str, list]:
-    """One row a placed point."""
-    points = composition.points
-    return {
-        "point": [p.id for p in points],
-        "kind": [p.kind for p in points],
-        "strength": [p.strength for p in points],
-        "width σ / L": [p.width for p in points],
-        "simplex": [p.cell for p in points],
-        "barycentric": [", ".join(f"{b:.4f}" for b in p.bary) for p in points],
-    }
-
-
-def inner_rows(checks: Checks) -> dict[str, list]:
-    """⟨part, part⟩ / ‖ω‖²."""
-    names = [scenes.SYMBOLS[p] for p in PARTS]
-    return {"⟨·,·⟩ / ‖ω‖²": names, **{name: checks.inner[:, j].tolist() for j, name in enumerate(names)}}
+# ---- words, code and files ---------------------------------------------------------------------------------------
 
 
 def betti_words(mesh: Mesh, k: int, bc: str) -> str:
@@ -239,12 +142,10 @@ def betti_words(mesh: Mesh, k: int, bc: str) -> str:
     return " · ".join(out)
 
 
-# ---- code and files ----------------------------------------------------------------------------------------------
-
-
 def code(state: AppState, mesh: Mesh, field: Field) -> str:
     """The lines that make the numbers on the page."""
     k, composition = state.k, field.composition
+    saved = file_stem(mesh.name, mesh.content_hash, k, state.bc, state.star) + ".json"
     lines = [mesh_code(state, mesh), f'solver = hsd.HodgeSolver(mesh, star="{state.star}", bc="{state.bc}")']
     if composition is None:
         from hsd.ui.store import get
@@ -265,7 +166,7 @@ def code(state: AppState, mesh: Mesh, field: Field) -> str:
             lines += [
                 "import json",
                 "from hsd.hodge.compose import Composer, Composition",
-                'field = Composition.from_record(json.load(open("composition.json")))  # exported below',
+                f'field = Composition.from_record(json.load(open("{saved}")))  # from the tab Export',
             ]
         lines += [
             "composer = Composer(solver)",
@@ -295,7 +196,7 @@ def exporter(mesh: Mesh, field: Field, parts: Decomposition, suffix: str) -> Cal
     def make() -> bytes:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"decomposition{suffix}"
-            save_decomposition(path, mesh, field.omega, parts)
+            save_decomposition(path, mesh, field.omega, parts, field.origin)
             return path.read_bytes()
 
     return make

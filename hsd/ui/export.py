@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import plotly.graph_objects as go
+import streamlit as st
 
 
 def table_csv(columns: Mapping[str, Sequence], provenance: Mapping[str, str]) -> bytes:
@@ -25,3 +26,15 @@ def figure_html(figure: go.Figure, provenance: Mapping[str, str]) -> bytes:
     text = " · ".join(f"{name} {value}" for name, value in provenance.items())
     page = figure.to_html(include_plotlyjs=True, full_html=True)
     return page.replace("</body>", f"<p style='font: 12px sans-serif; color: #666'>{text}</p></body>").encode()
+
+
+def download_row(files: Mapping[str, tuple[str, Callable[[], bytes], str]], stem: str, key: str) -> None:
+    """Buttons side by side: label → (suffix, function that makes the file when its button is pressed, MIME type)."""
+    with st.container(horizontal=True):
+        for label, (suffix, make, mime) in files.items():
+            st.download_button(label, make, stem + suffix, mime, key=f"{key}/export{suffix}", on_click="ignore")
+
+
+def file_stem(mesh_name: str, content_hash: str, k: int, *conditions: str) -> str:
+    """Name of a result's files: mesh, degree, conditions and the beginning of the mesh's hash."""
+    return "_".join([mesh_name, f"k{k}", *conditions, content_hash[:8]])

@@ -58,7 +58,7 @@ def caption(mesh: Mesh, marks: list[Marks]) -> str:
 
 def betti(report: dict) -> None:
     """Betti numbers, the one line to read first."""
-    numbers = ", ".join(f"b{k} = {b}" for k, b in enumerate(report["betti_Q"]))
+    numbers = ", ".join(f"b{k}\u00a0=\u00a0{b}" for k, b in enumerate(report["betti_Q"]))
     words = (("component", "components"), ("independent loop", "independent loops"), ("cavity", "cavities"))
     said = ", ".join(f"{b} {words[k][b != 1]}" for k, b in enumerate(report["betti_Q"][:3]))
     st.markdown(f"**Betti numbers over Q: {numbers}**  \n{said}; Euler characteristic χ = {report['chi']}")

@@ -132,6 +132,11 @@ def formats_for(mesh: Mesh, k: int) -> list[str]:
     return out
 
 
+def files_of(mesh: Mesh, k: int, maker: Callable[[str], Callable[[], bytes]]) -> dict[str, tuple]:
+    """Files that can hold k-forms as :func:`hsd.ui.export.download_row` takes them; ``maker(suffix)`` writes one."""
+    return {s.upper().lstrip("."): (s, maker(s), FORMATS[s]) for s in formats_for(mesh, k)}
+
+
 def exporter(basis: HodgeBasis, suffix: str) -> Callable[[], bytes]:
     """A function that writes the basis, in the format of ``suffix``, when the button is pressed."""
 

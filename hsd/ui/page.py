@@ -10,7 +10,7 @@ An HsdError anywhere within becomes one sentence; what was drawn before it stays
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -43,30 +43,57 @@ TIGHT = """
 .stMainBlockContainer h1 { padding: 0; font-size: 1.9rem; }
 [data-testid="stHeader"] { background: transparent; pointer-events: none; }
 [data-testid="stHeader"] button, [data-testid="stHeader"] a { pointer-events: auto; }
+[data-testid="stSidebar"] [data-testid="stButtonGroup"] button { padding: .25rem .2rem; min-width: 0; }
+[data-testid="stSidebar"] [data-testid="stButtonGroup"] button p { font-size: .8rem; }
+.st-key-compose-buttons button { padding: .25rem .3rem; min-width: 0; }
+.st-key-compose-buttons > * { min-width: 0; }
+.st-key-head { container-type: inline-size; }
+.st-key-head > * { flex: none; min-width: 0; }
+.st-key-head h1 { white-space: nowrap; }
+.st-key-head button { white-space: nowrap; }
+.st-key-head > *:has(.st-key-head-mesh), .st-key-head > .st-key-head-mesh { flex: 0 1 auto; margin-left: auto; }
+.st-key-head-mesh * { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; max-width: 100%; }
+@container (max-width: 50rem) { .st-key-head > *:has(> .st-key-head-device) { display: none; } }
+@container (max-width: 64rem) { .st-key-head > *:has(> .st-key-head-cells) { display: none; } }
 """
 
 
 @dataclass(frozen=True)
 class PageContext:
-    """What a page needs: the state and the mesh in force."""
+    """What a page needs: the state and the mesh in force (of a page with a domain: its mesh, which may be missing)."""
 
     state: AppState
-    mesh: Mesh
+    mesh: Mesh | None
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The mesh of a page that has its own (None: there is none now), its badges, and the line under the page."""
+
+    mesh: Mesh | None
+    badges: tuple[str, str]
+    provenance: str
 
 
 @contextmanager
-def page(title: str, sentence: str = "") -> Iterator[PageContext]:
+def page(title: str, sentence: str = "", domain: Callable[[AppState], Domain] | None = None) -> Iterator[PageContext]:
     """Header before the page's own content, provenance after it.
 
     title : of the page;  sentence : what is to be seen here, in words
+    domain : of a page whose mesh is not the mesh in force; asked once a run
     """
     through_the_router()
     ensure_viewer()
     state = sync()
     style(state)
-    mesh, notes = mesh_in_force()
-    state = get_state()
-    header(title, state, mesh)
+    if domain is None:
+        mesh, notes = mesh_in_force()
+        state = get_state()
+        badges, under = mesh_words(mesh, state), ""
+    else:
+        own, notes = domain(state), ()
+        mesh, badges, under = own.mesh, own.badges, own.provenance
+    header(title, state, badges)
     if sentence and not state.present:
         st.markdown(sentence)
     for note in (*take_notes(), *notes):
@@ -77,7 +104,7 @@ def page(title: str, sentence: str = "") -> Iterator[PageContext]:
         st.error(error.message)
     except MemoryError:
         st.error("There is not enough memory for this; use a smaller mesh or fewer modes.")
-    provenance(mesh, get_state())
+    st.caption(under or provenance_text(mesh, get_state()))
 
 
 def through_the_router() -> None:
@@ -124,27 +151,33 @@ def style(state: AppState) -> None:
     set_theme({"dark": "dark", "light": "light", "projector": "light"}.get(state.theme, ""))
 
 
-def header(title: str, state: AppState, mesh: Mesh) -> None:
-    """Title, mesh, device and version, Copy link."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.title(title, anchor=False, width="stretch")
-        st.badge(mesh_words(mesh, state), color="blue")
+def header(title: str, state: AppState, badges: tuple[str, str]) -> None:
+    """Title, words on the mesh, device and version, Copy link."""
+    with st.container(key="head", horizontal=True, wrap=False, vertical_alignment="center", gap="small"):
+        st.title(title, anchor=False, width="content")
+        words, cells = badges
+        if words:
+            with st.container(key="head-mesh", width="content"):
+                st.badge(words, color="blue")
+        if cells:
+            with st.container(key="head-cells", width="content"):
+                st.badge(cells, color="blue")
         if not state.present:
-            st.badge(device_words(), color="gray")
-            st.badge(f"hsd {__version__}", color="gray")
+            with st.container(key="head-device", width="content"):
+                st.badge(f"{device_words()} · hsd {__version__}", color="gray")
             copy_link()
         with st.popover("View", help="Theme and presenter mode"):
             bound_radio("Theme", "theme", THEMES, THEMES.get)
             bound_toggle("Presenter mode: big type, no sidebar", "present")
 
 
-def mesh_words(mesh: Mesh, state: AppState) -> str:
-    """Name and size of the mesh."""
+def mesh_words(mesh: Mesh, state: AppState) -> tuple[str, str]:
+    """Name and number of vertices of the mesh; number of its largest cells, or ""."""
     kinds = ("vertices", "edges", "triangles", "tetrahedra")
     top = mesh.dim
     name = state.mesh.name if not state.mesh.upload else mesh.name
     sizes = [f"{n:,}".replace(",", "\u202f") for n in (mesh.complex.n_vertices, mesh.complex.n(top))]
-    return f"{name}: {sizes[0]} vertices" + (f", {sizes[1]} {kinds[top]}" if top else "")
+    return f"{name}: {sizes[0]} vertices", f"{sizes[1]} {kinds[top]}" if top else ""
 
 
 def device_words() -> str:
@@ -152,16 +185,11 @@ def device_words() -> str:
     return f"CPU, {os.cpu_count()} cores"
 
 
-def provenance(mesh: Mesh, state: AppState) -> None:
-    """One line under the page: what the pictures were made from."""
-    st.caption(provenance_text(mesh, state))
-
-
 def provenance_text(mesh: Mesh, state: AppState) -> str:
     """Mesh, content hash, conditions, seed and version, as exports carry it too."""
     return (
         f"Mesh {mesh.name}, content {mesh.content_hash[:12]} · degree {state.k}, {state.bc}, star {state.star} · "
-        f"seed {state.seed} · hsd {__version__}"
+        f"seed {state.seed} · {device_words()} · hsd {__version__}"
     )
 
 
@@ -212,7 +240,7 @@ def space_sentence(state: AppState, mesh: Mesh) -> str:
     """Boundary condition, star and sign convention in words, for under a picture."""
     return (
         f"{boundary_sentence(mesh, state.k, state.bc)}. {STARS[state.star]}. "
-        "The Laplacian Δ = dδ + δd is positive (eigenvalues ≥ 0)."
+        "The Laplacian Δ = dδ + δd is positive (eigenvalues\u00a0≥\u00a00)."
     )
 
 

@@ -40,7 +40,7 @@ def sources(state: AppState, mesh: Mesh) -> dict[str, str]:
     out = {name: PRESETS[name] for name in preset_names(mesh, min(state.k, mesh.dim))}
     if "coordinate" in out and state.k != 1:
         out["coordinate"] = "a coordinate" if state.k == 0 else "along a coordinate"
-    out["composed"] = "the field of Hodge Decomposition"
+    out["composed"] = "the composed field"
     for name in (*mesh.point_fields, *mesh.cell_fields):
         out[FILE + name] = f"{name} (from the mesh file)"
     return out

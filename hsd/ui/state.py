@@ -19,6 +19,7 @@ from time import monotonic
 
 import streamlit as st
 
+from hsd.data.tasks import TASKS
 from hsd.errors import UnknownNameError
 
 _STATE, _URL, _NOTES = "_app_state", "_app_state/url", "_app_state/notes"
@@ -37,7 +38,7 @@ class MeshState:
 
     repair : steps of hsd.mesh.repair in order;  scale : positions are multiplied by it;  unit : its name, for captions
     fill_triangles, radius : how a graph or a point cloud becomes a complex (radius 0: automatic)
-    defect, edges : what the Mesh page marks ("" : all), and whether it draws edges
+    defect, edges, clip : what the Mesh page marks ("" : all), whether it draws edges, where it cuts tets
     """
 
     name: str = item("torus", "mesh")
@@ -51,6 +52,7 @@ class MeshState:
     radius: float = item(0.0, "radius", low=0.0, high=1e300)
     defect: str = item("", "defect")
     edges: bool = item(False, "wire0")
+    clip: float = item(0.55, "clip0", low=0.0, high=1.0)
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,27 @@ class SpectrumState:
 
 
 @dataclass(frozen=True)
+class TasksState:
+    """Tasks: which sample of which task, or of the dataset file ``file`` (key in the store or a path; name "own").
+
+    nodes : vertices aimed at (0: the task's);  split : what the target is split into;  space : how tets are drawn
+    step : of the trajectory (-1: the middle);  card : samples of a card computed here (0: the shipped card)
+    The seed is ``AppState.seed``.
+    """
+
+    name: str = item("external_aerodynamics", "task", (*TASKS, "own"))
+    sample: int = item(0, "sample", low=0, high=999_999)
+    nodes: int = item(0, "nodes", low=0, high=20_000)
+    split: str = item("making", "split", ("making", "states", "hodge"))
+    space: str = item("slice", "space", ("slice", "ball"))
+    step: int = item(-1, "step", low=-1, high=100_000)
+    arrows: bool = item(True, "arrows4")
+    clip: float = item(0.5, "clip4", low=0.0, high=1.0)
+    file: str = item("", "data")
+    card: int = item(0, "card", low=0, high=10_000)
+
+
+@dataclass(frozen=True)
 class AppState:
     """Everything that a link to a picture carries.
 
@@ -134,6 +157,7 @@ class AppState:
     modes: ModesState = ModesState()
     decomposition: DecompositionState = DecompositionState()
     spectrum: SpectrumState = SpectrumState()
+    tasks: TasksState = TasksState()
 
 
 # ---- paths -------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import scipy.sparse as sp
 
 from hsd.dec.whitney import cells_to_vertices, evaluation_matrix, reads_as_vector, sharp_matrix
 from hsd.errors import InputError
@@ -126,9 +127,12 @@ def vectors3(vectors: np.ndarray) -> np.ndarray:
     return vectors
 
 
-def _three_columns(flat: np.ndarray, n: int) -> np.ndarray:
-    """(n·D, K) → (n, 3, K)."""
-    return vectors3(flat.reshape(n, -1, flat.shape[1]))
+def _vector_columns(
+    matrix: sp.spmatrix, n: int, cochains: np.ndarray, where: str, labels: Sequence[str], groups: Sequence[str]
+) -> Columns:
+    """Vectors at n places from cochains (N_k, K); the matrix gives D rows a place."""
+    flat = matrix @ np.asarray(cochains, np.float64)
+    return Columns(vectors3(flat.reshape(n, -1, flat.shape[1])), where, tuple(labels), tuple(groups))
 
 
 def glyph_columns(
@@ -142,8 +146,7 @@ def glyph_columns(
 ) -> Columns:
     """Vectors of k-forms (N_k, K) at the glyph points (1-forms; 2-forms in tets), exact Whitney evaluation."""
     matrix = evaluation_matrix(mesh, k, glyphs.cell, glyphs.bary, rotate=rotate)
-    values = _three_columns(matrix @ cochains, len(glyphs.cell))
-    return Columns(values, "glyph", tuple(labels), tuple(groups))
+    return _vector_columns(matrix, len(glyphs.cell), cochains, "glyph", labels, groups)
 
 
 def form_columns(
@@ -164,8 +167,8 @@ def form_columns(
     if k == 0:
         return Columns(cochains, "vertex", labels, groups)
     if reads_as_vector(mesh, k, rotate):
-        flat = sharp_matrix(mesh, k, at="vertices", rotate=rotate) @ cochains
-        return Columns(_three_columns(flat, mesh.complex.n_vertices), "vertex", labels, groups)
+        matrix = sharp_matrix(mesh, k, at="vertices", rotate=rotate)
+        return _vector_columns(matrix, mesh.complex.n_vertices, cochains, "vertex", labels, groups)
     centre = np.full((mesh.complex.n(n), n + 1), 1.0 / (n + 1))
     density = evaluation_matrix(mesh, k, np.arange(mesh.complex.n(n)), centre) @ cochains
     if n == 2:

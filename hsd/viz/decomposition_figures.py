@@ -23,7 +23,8 @@ def energy_bar(energies: Mapping[str, float], ink: Ink) -> go.Figure:
             y=["‖ω‖²"],
             orientation="h",
             name=look.name.split()[-1],  # the symbol: the legend stays in one line in big type
-            text=[f"{100 * share:.3g} %" if share > 0.04 else ""],
+            text=[f"{100 * share:.3g} %" if share > 0.009 * ink.size else ""],
+            constraintext="none",
             textposition="inside",
             insidetextanchor="middle",
             textangle=0,
@@ -34,12 +35,13 @@ def energy_bar(energies: Mapping[str, float], ink: Ink) -> go.Figure:
                     "solidity": 0.15,
                 },
             },
-            textfont={"color": "#ffffff", "size": ink.size + 2},
+            textfont={"color": "#ffffff", "size": ink.size + 1},
             hovertemplate=f"{look.name}: %{{x:.6g}} of ‖ω‖²<extra></extra>",
         )
     styled(figure, ink, 60 + 5 * ink.size)
-    figure.update_layout(barmode="stack", bargap=0.1, legend_traceorder="normal")
-    figure.update_xaxes(range=[0, 1.004], tickformat=".0%", fixedrange=True)
+    margin = {"l": 1.3 * ink.size, "r": 2 * ink.size}  # the ticks 0 % and 100 % stand out on both sides
+    figure.update_layout(barmode="stack", bargap=0.1, legend_traceorder="normal", margin=margin)
+    figure.update_xaxes(range=[0, 1.004], tickvals=[0, 0.25, 0.5, 0.75, 1], tickformat=".0%", fixedrange=True)
     figure.update_yaxes(showticklabels=False, fixedrange=True, showline=False, ticks="")
     return figure
 

@@ -141,7 +141,7 @@ def potentials_scene(
         drawn = None
         if arrows and picture.arrows is not None:
             drawn = Arrows(picture.glyphs, Mix(picture.arrows), picture.name, scale=f"arrows {name}")
-        words = f"{name}, a {degree}-form" + (", as a density at vertices" if columns.where == "face" else "")
+        words = f"{name}, a {degree}-form" + (", as a density" if columns.where == "face" else "")
         panels.append(replace(panel_with(surface, colour, drawn, (), words), isolines=lines))
     scene = _scene(panels, [], clip, theme, caption, Tool()) if panels else None
     return scene, notes
@@ -266,9 +266,8 @@ def _scene(
     if clip is not None:
         controls.append(Control("clip", "Cut at", 0.0, 1.0, clip, 0.01, report=True))
         panels = [replace(panel, clip=Clip(CLIP_NORMAL, "clip")) for panel in panels]
-    return Scene(
-        tuple(panels), tuple(controls), tool, theme=theme, caption=caption, columns_of_panels=min(len(panels), 2)
-    )
+    columns = 2 if len(panels) > 2 else None
+    return Scene(tuple(panels), tuple(controls), tool, theme=theme, caption=caption, columns_of_panels=columns)
 
 
 def loop_layers(mesh: Mesh, surface: Surface, k: int, cycle: np.ndarray, closed: bool, number: int) -> tuple:

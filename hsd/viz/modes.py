@@ -223,7 +223,7 @@ def generator_layers(
             layers.append(build.edge_segments(mesh, surface, on, colour, width=5.0, label=label))
         elif k == 2 and mesh.dim == 3:
             edges = np.unique(mesh.complex.faces(2)[on])
-            layers.append(build.edge_segments(mesh, surface, edges, colour, width=1.5, label=label))
+            layers.append(build.edge_segments(mesh, surface, edges, colour, width=1.0, label=label))
     if not layers:
         sentence = f"{b} generator{many} of {name}: made of all cells of a component, so not drawn."
     return tuple(layers), sentence

@@ -53,7 +53,7 @@ def eigenvalue_figure(
             name=look.name,
             customdata=at.tolist(),
             text=text,
-            marker={"color": look.colour, "symbol": look.symbol, "size": 8 * ink.thick},
+            marker={"color": look.colour, "symbol": look.symbol, "size": 6 + 2 * ink.thick},
             hovertemplate="mode %{x}: λ = %{y:.6g}<br>%{text}<extra></extra>",
             selected={"marker": {"opacity": 1}},
             unselected={"marker": {"opacity": 1}},
@@ -70,7 +70,7 @@ def eigenvalue_figure(
             showlegend=False,
             marker={
                 "symbol": "circle-open",
-                "size": 17 * ink.thick,
+                "size": 11 + 6 * ink.thick,
                 "color": ink.ink,
                 "line": {"width": 2.2 * ink.thick},
             },
@@ -92,7 +92,7 @@ def _brackets(figure, values, parts, blocks, part, top, ink: Ink, cut) -> None:
     for block in blocks:
         a, b = float(block[0]) - 0.32, float(block[-1]) + 0.32
         middle = float(values[block].max() if sign > 0 else values[block].min())
-        y0, y1 = middle + sign * 0.025 * top, middle + sign * 0.042 * top
+        y0, y1 = middle + sign * (0.01 + 0.015 * ink.thick) * top, middle + sign * (0.027 + 0.015 * ink.thick) * top
         xs += [a, a, b, b, None]
         ys += [y0, y1, y1, y0, None]
         more = "+" if part in cut and int(block[-1]) == last else ""
@@ -277,6 +277,7 @@ def period_figure(periods: np.ndarray, ink: Ink) -> go.Figure:
         )
     )
     styled(figure, ink, min(460, 110 + 44 * b))
+    figure.update_layout(width=min(900, 90 + 110 * b))  # cells of a matrix, not bars
     figure.update_xaxes(side="top", showgrid=False, ticks="", showline=False)
     figure.update_yaxes(autorange="reversed", showgrid=False, ticks="", showline=False)
     return figure

@@ -13,7 +13,7 @@ from hsd.hodge.presets import preset
 from hsd.viz.build import form_columns
 
 PAGE = "hodge_decomposition?"
-SHARE = re.compile(r"exact ([\d.e-]+) %, coexact ([\d.e-]+) %, harmonic ([\d.e-]+) %")
+SHARE = re.compile(r"exact\s([\d.e-]+)\s%, coexact\s([\d.e-]+)\s%, harmonic\s([\d.e-]+)\s%")
 
 
 def shares(app) -> list[float]:
@@ -38,6 +38,7 @@ def test_a_placed_vortex_entered_as_node_vectors_is_coexact(app, mesh):
     app.open(f"{PAGE}mesh={mesh}&n=3000&preset=empty&tool=vortex&entry=vectors&width=0.2")
     place(app, 0.12, 0.28)
     app.page.get_by_text("Composed of 1 point").first.wait_for()
+    app.settle()  # the numbers follow the picture
     exact, coexact, harmonic = shares(app)
     assert coexact > 99.0 and exact < 1.0 and harmonic < 1.0
     assert "field=" in app.page.url
@@ -112,3 +113,16 @@ def test_the_switch_shows_both_betti_numbers(app, mesh, absolute, relative):
     strong = app.page.locator("strong", has_text="relative b(M, ∂M)")
     strong.wait_for()
     assert f"({relative})" in strong.inner_text()
+
+
+def test_in_tets_arrows_stand_on_the_cut_and_titles_stand_clear_of_the_shape(app):
+    app.open(f"{PAGE}mesh=ball_with_cavity&n=800&k=1&preset=random")
+    assert app.js("v.panels[0].drawing.parts.get('arrows').glyphs.onCut") is True
+    assert app.js("v.panels[0].drawing.parts.get('arrows').glyphs.owner.length") > 60
+    tall = "v.overlay.cells.map((c, i) => v.boxes[i].y - c.data.box.y - c.cell.querySelector('.title').offsetHeight)"
+    assert min(app.js(tall)) > 0
+    shown = app.js("v.panels[0].markers().length")
+    assert 0 < shown <= app.js("v.panels[0].spec.markers.length")
+    slide(app, 0.0, 3)  # all cut away
+    app.settle()
+    assert app.js("v.panels[0].markers().length") == 0

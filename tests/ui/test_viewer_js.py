@@ -130,6 +130,53 @@ def test_cut_of_tets_has_the_area_of_the_section(web):
     assert area == pytest.approx(np.prod((high - low)[:2]), rel=1e-4)
 
 
+def test_arrows_on_a_cut_stand_evenly_and_interpolate_linear_fields_exactly(web):
+    ball = hsd.gallery("ball_with_cavity", 400)
+    p, h, normal = ball.points3 / 2, 0.11, np.array([0.6, 0.8, 0.0])
+    body = (
+        "const {a, b, t} = fields.cutTets(points.flat(), tets.flat(), normal, offset);"
+        "const xyz = new Float32Array(3 * a.length);"
+        "for (let i = 0; i < a.length; i++) for (let c = 0; c < 3; c++)"
+        " xyz[3 * i + c] = points[a[i]][c] * (1 - t[i]) + points[b[i]][c] * t[i];"
+        "return {xyz, ...fields.cutLattice(xyz, normal, h)}"
+    )
+    found = _run(web, body, points=p, tets=ball.complex.simplices(3), normal=normal, offset=0.1, h=h)
+    corners = np.array(found["xyz"]).reshape(-1, 3, 3)
+    at, bary = np.array(found["points"]).reshape(-1, 3), np.array(found["bary"]).reshape(-1, 3)
+    assert np.allclose(at @ normal, 0.1, atol=1e-5)
+    values = corners @ [1.0, -2.0, 0.5]  # a linear function at the corners
+    assert np.allclose((bary * values[np.array(found["owner"])]).sum(axis=1), at @ [1.0, -2.0, 0.5], atol=1e-5)
+    distance = np.linalg.norm(at[:, None] - at, axis=-1) + 9 * np.eye(len(at))
+    assert distance.min() == pytest.approx(h, rel=1e-3)
+    area = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1).sum() / 2
+    assert len(at) == pytest.approx(area / (h**2 * np.sqrt(3) / 2), rel=0.1)
+
+
+def test_standing_arrows_do_not_dip_below_the_plane_they_stand_on(web):
+    rng = np.random.default_rng(5)
+    vectors, base = rng.standard_normal((40, 3)), rng.standard_normal((40, 3)) * [1, 1, 0]
+    body = (
+        "const b = shapes.arrowBuffers(40, {stand: true}), n = new Float32Array(120);"
+        "for (let i = 2; i < 120; i += 3) n[i] = 127;"
+        "shapes.placeArrows(b, base.flat(), n, vectors.flat(), 0.1); return b.points"
+    )
+    points = np.array(_run(web, body, vectors=vectors, base=base)).reshape(40, 3, 7, 3)
+    assert points[..., 2].min() > 0
+    for ink in (0, 2):
+        assert np.allclose(points[:, ink, 6] - points[:, ink, :2].mean(axis=1), 0.1 * vectors, atol=1e-6)
+
+
+def test_balls_have_one_radius_and_face_outwards(web):
+    centres = np.random.default_rng(6).standard_normal((5, 3))
+    found = _run(web, "return shapes.spheres(centres.flat(), 0.2)", centres=centres)
+    points, normals = (np.array(found[name]).reshape(5, -1, 3) for name in ("points", "normals"))
+    assert np.allclose(points - centres[:, None], 0.2 * normals, atol=1e-6)
+    triangles = np.array(found["polys"]).reshape(-1, 4)[:, 1:]
+    a, b, c = (points.reshape(-1, 3)[triangles[:, i]] for i in range(3))
+    assert ((np.cross(b - a, c - a) * normals.reshape(-1, 3)[triangles].mean(axis=1)).sum(axis=1) > 0).all()
+    assert set(triangles.ravel()) <= set(range(normals.size // 3))
+
+
 def test_ray_hits_equal_brute_force(web, small):
     _, surface = small
     points = ((surface.points - surface.centre) * surface.scale).astype(np.float32).astype(float)

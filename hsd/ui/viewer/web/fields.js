@@ -164,6 +164,41 @@ export function cutTets(points, tets, normal, offset) {
   return { a: Uint32Array.from(a), b: Uint32Array.from(b), t: Float32Array.from(t) };
 }
 
+/** Points of a lattice of step `h` in the plane of a cut, those inside its triangles (9 numbers each): {points, owner,
+ * bary}.  The lattice stays where it is while the plane moves along its normal. */
+export function cutLattice(xyz, normal, h) {
+  const seed = Math.abs(normal[2]) < 0.9 ? [0, 0, 1] : [1, 0, 0], d = seed[0] * normal[0] + seed[1] * normal[1] + seed[2] * normal[2];
+  const v = seed.map((x, i) => x - d * normal[i]), size = Math.hypot(...v);
+  for (let i = 0; i < 3; i++) v[i] /= size;
+  const u = [v[1] * normal[2] - v[2] * normal[1], v[2] * normal[0] - v[0] * normal[2], v[0] * normal[1] - v[1] * normal[0]];
+  const points = [], owner = [], bary = [], row = h * Math.sqrt(3) / 2, taken = new Set();
+  for (let f = 0; f < xyz.length; f += 9) {
+    const p = [0, 3, 6].map((o) => [0, 1].map((k) => {
+      const axis = k ? v : u;
+      return xyz[f + o] * axis[0] + xyz[f + o + 1] * axis[1] + xyz[f + o + 2] * axis[2];
+    }));
+    const area = (p[1][0] - p[0][0]) * (p[2][1] - p[0][1]) - (p[2][0] - p[0][0]) * (p[1][1] - p[0][1]);
+    if (Math.abs(area) < 1e-14) continue;
+    const [low, high] = [Math.min(p[0][1], p[1][1], p[2][1]), Math.max(p[0][1], p[1][1], p[2][1])];
+    const [left, right] = [Math.min(p[0][0], p[1][0], p[2][0]), Math.max(p[0][0], p[1][0], p[2][0])];
+    for (let j = Math.ceil(low / row); j * row <= high; j++) {
+      const shift = j % 2 ? h / 2 : 0, y = j * row;
+      for (let i = Math.ceil((left - shift) / h); i * h + shift <= right; i++) {
+        const x = i * h + shift;
+        const b1 = ((x - p[0][0]) * (p[2][1] - p[0][1]) - (p[2][0] - p[0][0]) * (y - p[0][1])) / area;
+        const b2 = ((p[1][0] - p[0][0]) * (y - p[0][1]) - (x - p[0][0]) * (p[1][1] - p[0][1])) / area;
+        const b = [1 - b1 - b2, b1, b2], name = `${i},${j}`;
+        if (Math.min(...b) < -1e-9 || taken.has(name)) continue; // on the border of two triangles: once
+        taken.add(name);
+        for (let c = 0; c < 3; c++) points.push(b[0] * xyz[f + c] + b[1] * xyz[f + 3 + c] + b[2] * xyz[f + 6 + c]);
+        owner.push(f / 9);
+        bary.push(...b);
+      }
+    }
+  }
+  return { points: Float32Array.from(points), owner: Uint32Array.from(owner), bary: Float32Array.from(bary) };
+}
+
 /** n values evenly inside the limits (ends left out). */
 export function evenLevels([low, high], n) {
   return Array.from({ length: n }, (_, i) => low + ((i + 1) / (n + 1)) * (high - low));

@@ -5,6 +5,15 @@ import { norm, scale, sub } from './camera.js';
 import { format } from './ticks.js';
 import { Bar, barWidth, element, keyOf, keySvg } from './ui.js';
 
+const LONG_LEGEND = 4; // more lines, or several panels: the legend stands below the stage
+
+function legendLine({ text, colour }) {
+  const line = element('div', '', text), swatch = element('i');
+  swatch.style.background = colour;
+  line.prepend(swatch);
+  return line;
+}
+
 export class Overlay {
   constructor(view) {
     this.view = view;
@@ -21,19 +30,18 @@ export class Overlay {
   /** Boxes of the panels inside a stage of w × h pixels; colour bars take their width from them. */
   layout(w, h, n, scene) {
     const { theme } = this.view;
-    const cols = Math.min(n, scene.layout.cols ?? (n <= 3 ? (w / n >= 230 ? n : 1) : Math.ceil(n / (w / h > 2.4 ? 1 : 2))));
-    const rows = Math.ceil(n / cols);
     const coloured = scene.panels.map((p) => p.colour).filter(Boolean);
     // one bar at the right for all, where all share a scale
     this.common = n > 1 && coloured.length > 1 && coloured[0].scale != null && coloured.every((c) => c.scale === coloured[0].scale);
+    const cols = Math.min(n, scene.layout.cols ?? this.columns(w, h, scene)), rows = Math.ceil(n / cols);
     const strip = this.common ? barWidth(coloured[0], theme, w / cols) : 0;
     const cw = (w - strip) / cols, ch = h / rows;
-    const boxes = [];
+    const cells = [];
     this.barBoxes = [];
     for (let i = 0; i < n; i++) {
       const x = (i % cols) * cw, y = Math.floor(i / cols) * ch, colour = scene.panels[i].colour;
       const bar = this.common || !colour ? 0 : barWidth(colour, theme, cw);
-      boxes.push({ x, y, width: cw - bar, height: ch });
+      cells.push({ x, y, width: cw - bar, height: ch });
       if (bar) this.barBoxes.push({ panel: i, box: { x: x + cw - bar, y, width: bar, height: ch } });
     }
     if (this.common) {
@@ -41,30 +49,46 @@ export class Overlay {
       this.barBoxes = [{ panel, box: { x: w - strip, y: 0, width: strip, height: h } }];
     }
     this.rightBar = Math.max(0, ...this.barBoxes.filter(({ box }) => box.x + box.width > w - 1).map(({ box }) => box.width));
-    this.build(scene, boxes);
-    return boxes;
+    this.build(scene, cells);
+    if (n === 1) return cells;
+    // small panels: nothing is drawn where titles and arrow keys stand
+    const top = scene.panels.some((p) => p.title) ? Math.round(9 + 1.45 * theme.size) : 0;
+    const bottom = scene.panels.some((p) => p.arrows) ? Math.round(9 + 1.2 * theme.size) : 0;
+    return cells.map((b) => ({ ...b, y: b.y + top, height: Math.max(40, b.height - top - bottom) }));
+  }
+
+  /** Panels side by side that a scene without a wish gets: two as a row or a column, whichever draws them larger. */
+  columns(w, h, scene) {
+    const n = scene.panels.length, { theme } = this.view;
+    if (n === 2) {
+      const bars = scene.panels.map((p) => barWidth(p.colour, theme, w / 2)), bar = Math.max(...bars);
+      const row = Math.min((w - (this.common ? bar : 2 * bar)) / 2 / 1.35, h);
+      return row >= Math.min((w - bar) / 1.35, h / 2) ? 2 : 1;
+    }
+    return n === 3 ? (w / n >= 230 ? n : 1) : Math.ceil(n / (w / h > 2.4 ? 1 : 2));
   }
 
   build(scene, boxes) {
     const { theme } = this.view;
+    const named = (p) => [...p.tubes, ...p.segments, ...p.dots].filter((t) => t.label);
+    const names = new Set(scene.panels.flatMap((p) => named(p).map((t) => t.label)));
+    const below = scene.panels.length > 1 || names.size > LONG_LEGEND;
     this.cells = scene.panels.map((panel, i) => {
       const cell = element('div', 'cell'), b = boxes[i];
       Object.assign(cell.style, { left: `${b.x}px`, top: `${b.y}px`, width: `${b.width}px`, height: `${b.height}px` });
       const title = element('div', 'title', panel.title), key = element('div', 'key'), legend = element('div', 'legend');
-      const named = [...panel.tubes, ...panel.segments, ...panel.dots].filter((t) => t.label);
-      const once = [...new Map(named.map((t) => [t.label, t.colour])).entries()].map(([text, colour]) => ({ text, colour }));
-      for (const { text, colour } of once) {
-        const line = element('div', '', text), swatch = element('i');
-        swatch.style.background = colour;
-        line.prepend(swatch);
-        legend.append(line);
-      }
+      const once = [...new Map(named(panel).map((t) => [t.label, t.colour])).entries()].map(([text, colour]) => ({ text, colour }));
+      if (!below) legend.append(...once.map(legendLine));
       if (!panel.arrows) legend.style.bottom = '9px';
       const [shown, all] = panel.shown;
       const note = shown < all ? `showing ${shown.toLocaleString('en')} of ${all.toLocaleString('en')} faces` : '';
       cell.append(title, legend, key, element('div', 'note', note));
       return { cell, key, data: { box: b, title: panel.title, note, key: null, legend: once } };
     });
+    const all = new Map(below ? this.cells.flatMap((c) => c.data.legend.map((line) => [line.text, line])) : []);
+    if (below) for (const c of this.cells) c.data.legend = [];
+    this.legend = [...all.values()];
+    this.view.legendElement.replaceChildren(...this.legend.map(legendLine));
     this.bars = this.barBoxes.map(({ panel, box }) => ({ panel, box, bar: this.bars.find((old) => old.panel === panel)?.bar ?? new Bar() }));
     this.root.replaceChildren(...this.cells.map((c) => c.cell), ...this.bars.map((b) => b.bar.root));
     this.labels.clear();
@@ -113,7 +137,12 @@ export class Overlay {
           this.labels.set(name, e);
         }
         const e = this.labels.get(name), [x, y, depth] = this.view.project(i, m.pos);
-        e.textContent = m.label;
+        if (e.textContent !== m.label) {
+          e.textContent = m.label;
+          e.wide = undefined;
+        }
+        const box = this.view.boxes[i];
+        e.classList.toggle('left', x + 12 + (e.wide ??= e.offsetWidth) > box.x + box.width);
         Object.assign(e.style, { left: `${x}px`, top: `${y}px`, display: depth > 0 ? '' : 'none',
           opacity: this.hidden(i, m.pos) ? 0.35 : 1 });
       }
@@ -217,7 +246,8 @@ export class Overlay {
         const p = view.panels[panel];
         return { colour: p.spec.colour, limits: p.limits, box, bins: p.histogram() };
       }),
-      labels: [...this.labels.values()].filter((e) => e.style.display !== 'none').map((e) => ({ x: parseFloat(e.style.left), y: parseFloat(e.style.top), text: e.textContent })),
+      labels: [...this.labels.values()].filter((e) => e.style.display !== 'none').map((e) => ({ x: parseFloat(e.style.left), y: parseFloat(e.style.top), left: e.classList.contains('left'), text: e.textContent })),
+      legend: this.legend,
       lines: [view.scene.controls.filter((c) => c.labels.length || c.max > c.min)
         .map((c) => `${c.label} ${format(view.memory.controls[c.id])}${c.labels.length ? ` (${c.labels[Math.round(view.memory.controls[c.id] - c.min)] ?? ''})` : ''}`).join(' · '), view.scene.caption],
     };

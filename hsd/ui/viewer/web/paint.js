@@ -1,13 +1,14 @@
 // One panel: from a panel of the scene, its assets and the control values to what its Drawing shows.
 
+import { cutting } from './cutting.js';
 import {
-  arrowScale, categoryTable, colourTable, combine, cutTets, evenLevels, extent, histogram, lengths, levelLines,
-  limitsFor, weights,
+  arrowScale, categoryTable, colourTable, combine, evenLevels, extent, histogram, lengths, levelLines, limitsFor, weights,
 } from './fields.js';
 import { arrowTarget } from './shapes.js';
 import { peek } from './store.js';
 
 const MARKER_RADIUS = 0.026;
+const DOT = 0.0024; // radius in ball units of a dot of one pixel
 const tables = new Map();
 
 function cachedTable(kind, stops, stripes) {
@@ -73,7 +74,7 @@ export class Panel {
     keep.clear();
     spec.dots.forEach((s, i) => {
       keep.add(`dots${i}`);
-      d.dots(`dots${i}`, peek(s.points).points, s.colour, s.size * theme.thick * theme.pixel);
+      d.dots(`dots${i}`, peek(s.points).points, s.colour, s.size * theme.thick * theme.pixel, s.size * theme.thick * DOT);
     });
     d.dropParts('dots', keep);
     this.range = null;
@@ -87,7 +88,7 @@ export class Panel {
   markers() {
     const list = this.spec.markers.map((m) => ({ ...m, selected: m.id === this.selected }));
     for (const m of list) if (this.dragged && m.id === this.dragged.id) m.pos = this.dragged.pos;
-    return list;
+    return this.accept ? list.filter((m) => this.accept(m.pos)) : list; // none floats where the shape is cut away
   }
 
   showMarkers() {
@@ -105,6 +106,7 @@ export class Panel {
       const at = this.proxied ? this.drawing.representatives : null, m = at ? at.length : n;
       this.weights = weights(this.spec.colour.mix, k, controls);
       const raw = combine(this.columns, this.weights, this.buffer(`raw${m}`, m * comp), at);
+      this.raw = comp === 3 && !at ? raw : null;
       this.values = comp === 3 ? lengths(raw, this.buffer(`len${m}`, m)) : raw;
     }
     if (this.glyphs) {
@@ -159,7 +161,7 @@ export class Panel {
     this.limits = limits;
     d.useProxy(this.proxied);
     this.applyClip(controls);
-    d.look({ plain: spec.plain, opacity: spec.opacity, wireframe: spec.wireframe, edgeColour: theme.muted });
+    d.look({ plain: spec.plain, opacity: spec.opacity, wireframe: spec.wireframe, edgeColour: theme.muted, dark: colour?.kind === 'error' });
     const levels = this.levels(controls);
     const vertex = colour && colour.where === 'vertex' && colour.kind !== 'category';
     if (colour) {
@@ -183,7 +185,9 @@ export class Panel {
     }
     if (this.glyphs) {
       this.arrowLength = arrowLength;
-      d.arrows(this.glyphs, this.vectors, arrowLength, spec.arrows.colour ?? theme.ink, theme.halo);
+      const cut = this.cutGlyphs();
+      if (cut && !cut.owner.length) d.dropParts('arrows');
+      else d.arrows(cut ?? this.glyphs, cut ? this.cutVectors(cut) : this.vectors, arrowLength, spec.arrows.colour ?? theme.ink, theme.halo);
     }
     this.showMarkers();
   }
@@ -201,45 +205,6 @@ export class Panel {
     if (!iso || !this.limits) return { thin: [], thick: [] };
     const thin = iso.levels.length ? iso.levels : iso.n ? evenLevels(this.limits, iso.n) : [];
     return { thin, thick: iso.level == null ? [] : [controls[iso.level]] };
-  }
-
-  /** Extent of the mesh along a direction. */
-  along(normal) {
-    const p = this.mesh.points;
-    let low = Infinity, high = -Infinity;
-    for (let i = 0; i < p.length; i += 3) {
-      const x = p[i] * normal[0] + p[i + 1] * normal[1] + p[i + 2] * normal[2];
-      low = Math.min(low, x);
-      high = Math.max(high, x);
-    }
-    return [low, high];
-  }
-
-  applyClip(controls) {
-    const { clip, colour } = this.spec, d = this.drawing, mesh = this.mesh;
-    if (!clip) {
-      d.clip(null);
-      d.dropParts('cap');
-      this.accept = null;
-      return;
-    }
-    this.box ??= this.along(clip.normal);
-    const at = typeof clip.position === 'string' ? controls[clip.position] : clip.position;
-    const offset = this.box[0] + (this.box[1] - this.box[0]) * at, n = clip.normal;
-    d.clip(n, offset);
-    this.accept = (p) => p[0] * n[0] + p[1] * n[1] + p[2] * n[2] <= offset + 1e-6;
-    if (!mesh.tets.length) return;
-    const { a, b, t } = cutTets(mesh.points, mesh.tets, n, offset);
-    const xyz = new Float32Array(3 * a.length);
-    for (let i = 0; i < a.length; i++) {
-      for (let c = 0; c < 3; c++) xyz[3 * i + c] = mesh.points[3 * a[i] + c] * (1 - t[i]) + mesh.points[3 * b[i] + c] * t[i];
-    }
-    let values = null;
-    if (colour?.where === 'vertex') {
-      values = new Float32Array(a.length);
-      for (let i = 0; i < a.length; i++) values[i] = this.values[a[i]] * (1 - t[i]) + this.values[b[i]] * t[i];
-    }
-    d.cap(xyz, values, this.limits ?? [0, 1], this.spec.plain);
   }
 
   // ---- reading ---------------------------------------------------------------------------------------------------
@@ -263,6 +228,8 @@ export class Panel {
     return this.values && this.spec.colour.kind !== 'category' ? histogram(this.values, this.limits) : null;
   }
 }
+
+Object.assign(Panel.prototype, cutting);
 
 /** Common limits of all panels (one list entry a panel, null without colour) and arrow lengths per scale name. */
 export function commonScales(panels) {

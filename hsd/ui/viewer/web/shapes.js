@@ -11,9 +11,10 @@ const SHAPE = [[-0.5, 0.055], [-0.5, -0.055], [0.1, -0.055], [0.1, 0.055], [0.1,
 const FACES = [0, 1, 2, 0, 2, 3, 4, 5, 6]; // counter-clockwise seen from the side that the normal points to
 const HALO = 0.045; // wider by this share of the length
 
-/** Buffers for n arrows: an inner arrow and a halo behind it; for `both` sides of open surfaces twice. */
-export function arrowBuffers(n, { both = false, volume = false } = {}) {
-  const copies = volume ? 2 : both ? 4 : 2, corners = SHAPE.length;
+/** Buffers for n arrows: an inner arrow and a halo behind it; for `both` sides of open surfaces twice.  Those that
+ * `stand` are lifted so far along their normal that none dips below its base, and have the halo between two arrows. */
+export function arrowBuffers(n, { both = false, volume = false, stand = false } = {}) {
+  const copies = stand ? 3 : volume ? 2 : both ? 4 : 2, corners = SHAPE.length;
   const points = new Float32Array(3 * n * copies * corners);
   const polys = new Uint32Array(n * copies * 4 * 3);
   const colours = new Uint8Array(3 * n * copies * corners);
@@ -24,7 +25,7 @@ export function arrowBuffers(n, { both = false, volume = false } = {}) {
       for (let c = 0; c < 3; c++) polys[o++] = i * corners + FACES[f + (back ? 2 - c : c)];
     }
   }
-  return { n, copies, both, volume, points, polys, colours };
+  return { n, copies, both, volume, stand, points, polys, colours };
 }
 
 /** Fill the colours: ink for arrows, paper for halos (each [r, g, b] 0…255). */
@@ -40,7 +41,7 @@ export function colourArrows(buffers, ink, paper) {
 
 /** Place the arrows: vectors (3 n) times `length`.  Zero and NaN vectors give nothing to see. */
 export function placeArrows(buffers, base, normals, vectors, length) {
-  const { n, copies, volume, points } = buffers, corners = SHAPE.length;
+  const { n, copies, volume, stand, points } = buffers, corners = SHAPE.length;
   for (let i = 0; i < n; i++) {
     const p = [base[3 * i], base[3 * i + 1], base[3 * i + 2]];
     const v = [vectors[3 * i], vectors[3 * i + 1], vectors[3 * i + 2]];
@@ -52,17 +53,19 @@ export function placeArrows(buffers, base, normals, vectors, length) {
       const seed = Math.abs(d[2]) < 0.8 ? [0, 0, 1] : [1, 0, 0];
       nrm = unit(cross(d, seed));
     }
-    const side = unit(cross(nrm, d)), up = volume ? cross(d, side) : nrm;
+    const rise = stand ? (0.5 + 1.6 * HALO) * l * Math.abs(dot(nrm, d)) + LIFT : 0;
+    const side = unit(cross(nrm, d)), up = volume || stand ? cross(d, side) : nrm;
     for (let k = 0; k < copies; k++) {
       const halo = !volume && k % 2 === 1, sign = k >= 2 ? -1 : 1;
       const across = volume && k === 1 ? up : side;
-      const lift = volume ? 0 : sign * (halo ? LIFT * 0.8 : LIFT);
+      const lift = volume ? 0 : stand ? rise : sign * (halo ? LIFT * 0.8 : LIFT);
+      const before = stand ? (1 - k) * 0.2 * LIFT : 0;
       const thick = halo ? HALO * l * Math.min(1, Math.max(0, (l - 0.012) / 0.04)) : 0; // tiny arrows have none
       for (let j = 0, o = 3 * (i * copies + k) * corners; j < corners; j++, o += 3) {
         const [a, b] = SHAPE[j];
         const along = hidden ? 0 : a * l + Math.sign(a - 0.099) * thick * (j === 6 ? 1.6 : 0.6);
         const aside = hidden ? 0 : b * l + Math.sign(b) * thick;
-        for (let c = 0; c < 3; c++) points[o + c] = p[c] + d[c] * along + across[c] * aside + nrm[c] * lift;
+        for (let c = 0; c < 3; c++) points[o + c] = p[c] + d[c] * along + across[c] * aside + nrm[c] * lift + up[c] * before;
       }
     }
   }
@@ -137,6 +140,18 @@ export function sphere(rings = 12, sectors = 20) {
   }
   const xyz = Float32Array.from(points);
   return { points: xyz, normals: xyz.slice(), polys: Uint32Array.from(polys) };
+}
+
+/** Balls of one radius at many places (xyz): {points, normals, polys}. */
+export function spheres(centres, radius) {
+  const one = sphere(8, 12), n = centres.length / 3, size = one.points.length, corners = size / 3;
+  const points = new Float32Array(n * size), normals = new Float32Array(n * size), polys = new Uint32Array(n * one.polys.length);
+  for (let i = 0; i < n; i++) {
+    for (let j = 0; j < size; j++) points[i * size + j] = centres[3 * i + (j % 3)] + radius * one.points[j];
+    normals.set(one.normals, i * size);
+    for (let j = 0, o = i * one.polys.length; j < one.polys.length; j++) polys[o + j] = j % 4 ? one.polys[j] + i * corners : 3;
+  }
+  return { points, normals, polys };
 }
 
 /** Triangles (3 m) with the leading 3 that vtk.js wants. */

@@ -5,13 +5,14 @@ import { barLayout, drawBar } from './ui.js';
 /** Canvas element of the whole figure.  `parts`: {canvas, width, height, cells, bars, caption, controls, theme}; sizes
  * in CSS pixels. */
 export function compose(parts, ratio = 2) {
-  const { canvas, width, height, cells, bars, labels, lines, theme } = parts;
+  const { canvas, width, height, cells, bars, labels, legend: common, lines, theme } = parts;
   const font = (weight, size) => `${weight} ${size}px ${theme.font}`;
   const pad = 12, lineHeight = Math.round(theme.size * 1.45);
   const measure = document.createElement('canvas').getContext('2d');
   measure.font = font(400, theme.size);
   const wrapped = lines.filter(Boolean).flatMap((text) => wrap(measure, text, width - 2 * pad));
-  const foot = wrapped.length ? wrapped.length * lineHeight + 14 : 0;
+  const rows = legendRows(measure, common, width - 2 * pad);
+  const foot = wrapped.length + rows.length ? (wrapped.length + rows.length) * lineHeight + 14 : 0;
   const out = document.createElement('canvas');
   out.width = Math.round(width * ratio);
   out.height = Math.round((height + foot) * ratio);
@@ -48,14 +49,17 @@ export function compose(parts, ratio = 2) {
     }
   }
   c.textAlign = 'left';
-  for (const { x, y, text } of labels) {
+  for (const { x, y, left, text } of labels) {
     c.font = font(600, theme.size * 0.9);
+    c.textAlign = left ? 'right' : 'left';
+    const at = left ? x - 12 : x + 12;
     c.strokeStyle = theme.paper;
     c.lineWidth = 3;
-    c.strokeText(text, x + 12, y);
+    c.strokeText(text, at, y);
     c.fillStyle = theme.ink;
-    c.fillText(text, x + 12, y);
+    c.fillText(text, at, y);
   }
+  c.textAlign = 'left';
   for (const { colour, limits, box, bins } of bars) {
     c.save();
     c.translate(box.x, box.y);
@@ -86,9 +90,32 @@ export function compose(parts, ratio = 2) {
     c.restore();
   }
   c.font = font(400, theme.size);
+  rows.forEach((row, i) => row.forEach(({ x, text, colour }) => {
+    const y = height + 8 + (i + 0.5) * lineHeight;
+    c.fillStyle = colour;
+    c.fillRect(pad + x, y - 5, 10, 10);
+    c.fillStyle = theme.ink;
+    c.fillText(text, pad + x + 16, y);
+  }));
   c.fillStyle = theme.ink;
-  wrapped.forEach((text, i) => c.fillText(text, pad, height + 8 + (i + 0.5) * lineHeight));
+  wrapped.forEach((text, i) => c.fillText(text, pad, height + 8 + (rows.length + i + 0.5) * lineHeight));
   return out;
+}
+
+/** Lines of a legend as rows that fit a width: [[{x, text, colour}]]. */
+function legendRows(context, lines, width) {
+  const rows = [];
+  let x = Infinity;
+  for (const line of lines) {
+    const need = 16 + context.measureText(line.text).width;
+    if (x + need > width) {
+      rows.push([]);
+      x = 0;
+    }
+    rows[rows.length - 1].push({ x, ...line });
+    x += need + 18;
+  }
+  return rows;
 }
 
 function wrap(context, text, width) {

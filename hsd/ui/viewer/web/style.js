@@ -4,7 +4,7 @@ export const CSS = `
 .hsd-viewer { --ink: #1f2328; --paper: #fff; --muted: #6b7280; --line: #d5d9df; --accent: #2563eb; --f: 13px;
   font-family: var(--font, sans-serif); font-size: var(--f); color: var(--ink); line-height: 1.35; }
 .hsd-viewer * { box-sizing: border-box; }
-.hsd-viewer.framed { background: var(--paper); padding: 10px; border-radius: 10px; }
+.hsd-viewer.framed { background: var(--paper); }
 .hsd-viewer figure { margin: 0; }
 .stage { position: relative; background: var(--paper); border: 1px solid var(--line); border-radius: 8px;
   overflow: hidden; outline: none; touch-action: none; user-select: none; cursor: grab; }
@@ -21,6 +21,8 @@ export const CSS = `
 .cell .key { position: absolute; left: 12px; bottom: 9px; display: flex; align-items: center; gap: 7px; font-size: .9em;
   text-shadow: 0 0 3px var(--paper), 0 0 3px var(--paper); }
 .cell .legend { position: absolute; left: 12px; bottom: 34px; font-size: .9em; }
+figure > .legend { display: flex; flex-wrap: wrap; gap: 2px 16px; margin-top: 6px; font-size: .9em; }
+figure > .legend:empty { display: none; }
 .legend i, .bar .cat i { display: inline-block; width: 11px; height: 11px; border-radius: 3px; margin-right: 6px;
   vertical-align: -1px; border: 1px solid rgba(128,128,128,.5); }
 .bar { position: absolute; }
@@ -52,6 +54,7 @@ button.tool svg { width: 16px; height: 16px; fill: none; stroke: currentColor; s
 .card small { display: block; color: var(--muted); font-size: .86em; }
 .label { position: absolute; transform: translate(12px, -50%); font-size: .9em; font-weight: 600;
   text-shadow: 0 0 3px var(--paper), 0 0 3px var(--paper), 0 0 3px var(--paper); white-space: nowrap; }
+.label.left { transform: translate(calc(-100% - 12px), -50%); }
 .hint { position: absolute; left: 50%; bottom: 14px; transform: translateX(-50%); background: var(--ink);
   color: var(--paper); padding: 4px 12px; border-radius: 14px; opacity: 0; transition: opacity .25s; font-size: .95em; }
 .hint.on { opacity: .92; }

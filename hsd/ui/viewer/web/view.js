@@ -1,18 +1,19 @@
 // A view: scene in, frames and events out.
 
 import { build } from './bvh.js';
-import { dot, fit, norm, project, scale, sub } from './camera.js';
+import { project } from './camera.js';
 import { events } from './events.js';
+import { framing } from './framing.js';
 import { Interaction } from './interact.js';
 import { Overlay } from './overlay.js';
 import { Panel, commonScales } from './paint.js';
 import { compose, download } from './shot.js';
 import { Stage, loadVtk, probe } from './stage.js';
+import { steering } from './steering.js';
 import { hashesOf, peek, want } from './store.js';
 import { CSS, applyTheme, themeOf } from './style.js';
 import { Controls, button, element } from './ui.js';
 
-const REPORT = 250; // ms between two reports of one row of key steps
 const REST = 160; // ms without movement until the fine picture is drawn
 const PROXY_ABOVE = 8000; // vertices of all panels together above which scrubbing shows proxies
 const PROXY_TURN = 12000; // the same for turning, under software rendering only
@@ -44,9 +45,10 @@ export class View {
     this.tools = element('div', 'tools');
     this.hintElement = element('div', 'hint');
     this.stageElement.append(this.canvasElement, this.overlay.root, this.hintElement, this.tools);
+    this.legendElement = element('div', 'legend');
     this.controlsElement = element('div', 'controls');
     this.caption = element('figcaption');
-    figure.append(this.stageElement, this.controlsElement, this.caption);
+    figure.append(this.stageElement, this.legendElement, this.controlsElement, this.caption);
     host.replaceChildren(this.style, figure);
     this.controls = new Controls(this.controlsElement, {
       onInput: (name, value) => this.setControl(name, value),
@@ -124,22 +126,11 @@ export class View {
     }
     if (memory.pristine || !memory.cameras[0]) this.fit(false);
     this.overlay.readout(scene.readout);
-    const quick = !first && this.gpu.software; // the first answer coarse and soon, the fine picture after it
+    const quick = this.gpu.software; // the first answer coarse and soon, the fine picture after it
     this.draw(quick);
     if (quick) this.restSoon();
     if (first) meter.first = performance.now();
     meter.rev = scene.rev;
-  }
-
-  /** Values of the server move a slider only when they changed and are not the echo of what was sent. */
-  takeControls(specs) {
-    const { controls, given, sent } = this.memory;
-    for (const { id, value, min, max } of specs) {
-      const fresh = controls[id] === undefined;
-      if (fresh || (value !== given[id] && value !== sent[id])) controls[id] = value;
-      given[id] = value;
-      controls[id] = Math.min(max, Math.max(min, controls[id]));
-    }
   }
 
   withoutWebGL(scene) {
@@ -150,75 +141,6 @@ export class View {
     this.caption.textContent = scene.caption;
     if (!this.saidSo) this.component.setStateValue('nogl', true);
     this.saidSo = true;
-  }
-
-  // ---- layout and camera -----------------------------------------------------------------------------------------
-
-  /** Boxes of the panels in CSS pixels (without their colour bars) and viewports. */
-  layout() {
-    const w = this.stageElement.clientWidth, h = this.stageElement.clientHeight, n = this.panels.length;
-    if (!w || !h) return;
-    this.boxes = this.overlay.layout(w, h, n, this.scene);
-    this.tools.style.right = `${8 + this.overlay.rightBar}px`;
-    this.boxes.forEach((b, i) => {
-      this.panels[i].drawing.viewport(b.x / w, 1 - (b.y + b.height) / h, (b.x + b.width) / w, 1 - b.y / h);
-    });
-  }
-
-  restRatio() {
-    return Math.max(devicePixelRatio || 1, this.gpu.software ? 2 : 1); // without multisampling: finer pixels at rest
-  }
-
-  /** Backing pixels per CSS pixel. */
-  ratio(moving) {
-    const dpr = devicePixelRatio || 1;
-    return moving ? (this.gpu.software ? Math.min(dpr, 1) * 0.75 : dpr) : this.restRatio();
-  }
-
-  resize() {
-    if (!this.stage || !this.scene) return;
-    this.layout();
-    if (this.memory.pristine) this.fit(false);
-    this.draw(false);
-  }
-
-  camera(index) {
-    const { cameras, linked } = this.memory;
-    return cameras[linked ? 0 : index] ?? cameras[0];
-  }
-
-  setCamera(index, camera) {
-    this.memory.cameras[this.memory.linked ? 0 : index] = camera;
-    this.memory.pristine = false;
-    this.schedule({ moving: true });
-  }
-
-  /** Look from the default direction (or the one commanded), everything in view. */
-  fit(drawNow = true) {
-    if (!this.boxes) return;
-    const { memory } = this, flat = (p) => Math.abs(p.along([0, 0, 1])[1] - p.along([0, 0, 1])[0]) < 1e-6;
-    const n = this.panels.find((p) => p.spec.clip)?.spec.clip.normal;
-    const cameras = this.panels.map((p, i) => {
-      const wish = memory.direction ?? (flat(p) ? { direction: [0, 0, -1], up: [0, 1, 0] } : { direction: [-0.62, 0.72, -0.5], up: [0, 0, 1] });
-      const b = this.boxes[i];
-      let { direction } = wish;
-      if (n && dot(direction, n) > 0) direction = sub(direction, scale(n, 2 * dot(direction, n))); // face the cut
-      return fit(p.mesh.points, direction, wish.up, b.width / b.height, 28, 0.06);
-    });
-    const distance = (c) => norm(sub(c.position, c.focal));
-    const widest = cameras.reduce((a, b) => (distance(b) > distance(a) ? b : a));
-    memory.cameras = memory.linked ? [widest] : cameras;
-    memory.pristine = true;
-    if (drawNow) this.draw(false);
-  }
-
-  toggleLink() {
-    const { memory } = this;
-    if (memory.linked) memory.cameras = this.panels.map(() => ({ ...memory.cameras[0] }));
-    else memory.cameras = [memory.cameras[0]];
-    memory.linked = !memory.linked;
-    this.linkButton.setAttribute('aria-pressed', String(memory.linked));
-    this.draw(false);
   }
 
   // ---- frames ----------------------------------------------------------------------------------------------------
@@ -270,59 +192,6 @@ export class View {
     this.interaction ??= new Interaction(this);
     this.host.dataset.frames = meter.frames;
     this.host.dataset.state = moving ? 'moving' : 'rest';
-  }
-
-  // ---- controls --------------------------------------------------------------------------------------------------
-
-  setControl(name, value) {
-    this.memory.controls[name] = value;
-    this.controls.show(name, value);
-    this.schedule({ values: true, moving: true });
-  }
-
-  release(name) {
-    this.restSoon();
-    const spec = this.scene.controls.find((c) => c.id === name), { controls, sent } = this.memory;
-    if (!spec?.report || sent[name] === controls[name]) return;
-    sent[name] = controls[name];
-    const reported = this.scene.controls.filter((c) => c.report).map((c) => [c.id, controls[c.id]]);
-    this.component.setStateValue('controls', Object.fromEntries(reported));
-  }
-
-  /** Release after key steps: the first at once, a row of them not more often than REPORT. */
-  report(name) {
-    clearTimeout(this.keyTimer);
-    const wait = Math.max(0, (this.reported ?? -REPORT) + REPORT - performance.now());
-    this.keyTimer = setTimeout(() => {
-      this.reported = performance.now();
-      this.release(name);
-    }, wait);
-  }
-
-  /** A key pressed while the stage itself has the focus; true when it was used. */
-  key(name) {
-    const keyed = this.controls.keyed(), step = { ArrowLeft: -1, ArrowRight: 1, ArrowDown: -1, ArrowUp: 1, PageDown: -10, PageUp: 10 }[name];
-    if (step && keyed) {
-      this.controls.stop();
-      this.controls.step(keyed, step);
-      this.report(keyed);
-      return true;
-    }
-    const selected = this.panels.find((p) => p.selected !== null);
-    if ((name === 'Delete' || name === 'Backspace') && selected) {
-      this.removeMarker(selected.selected);
-      return true;
-    }
-    if (name === 'Escape') {
-      this.select(null);
-      this.overlay.dismiss();
-      return true;
-    }
-    if (name === 'Home') {
-      this.fit();
-      return true;
-    }
-    return false;
   }
 
   // ---- services for gestures and overlay -------------------------------------------------------------------------
@@ -391,4 +260,4 @@ export class View {
   }
 }
 
-Object.assign(View.prototype, events);
+Object.assign(View.prototype, events, framing, steering);

@@ -1,0 +1,223 @@
+"""Scenes of a task's sample: input, target and its parts in linked panels, a plane cut of tets, a trajectory player."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from hsd.data.schema import VECTORS
+from hsd.mesh.mesh import Mesh
+from hsd.mesh.plane_cut import PlaneCut, plane_cut
+from hsd.viz import build
+from hsd.viz.scene import Arrows, Camera, Clip, Colour, Columns, Control, Glyphs, Mix, Panel, Scene, Surface
+from hsd.viz.task_sample import Sample, Shown, node_values
+
+PLANE = (0.0, 0.0, 1.0)
+STEP = "step"
+CUT_GLYPHS = 420
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where fields are drawn: the mesh itself, or a plane cut of tets as a surface of its own.
+
+    cut : the plane cut, whose points ``used`` are the vertices of the drawn mesh ``drawn``;  None: the mesh itself
+    """
+
+    mesh: Mesh
+    surface: Surface
+    glyphs: Glyphs | None
+    cut: PlaneCut | None = None
+    drawn: Mesh | None = None
+    used: np.ndarray | None = None
+
+    @cached_property
+    def weights(self):
+        """(drawn vertices, n_vertices) interpolation of the cut."""
+        return self.cut.weights[self.used]
+
+
+def slice_place(mesh: Mesh, n_glyphs: int = CUT_GLYPHS) -> Place:
+    """The cut z = 0 of a tet mesh as a flat surface.  Raises InputError (dimension)."""
+    cut = plane_cut(mesh, PLANE)
+    used, triangles = np.unique(cut.triangles, return_inverse=True)
+    drawn = Mesh.from_cells(cut.points[used], triangles.reshape(cut.triangles.shape), f"{mesh.name}, z = 0")
+    surface = build.surface_of(drawn)
+    return Place(mesh, surface, build.glyphs_of(drawn, surface, n_glyphs), cut, drawn, used)
+
+
+def steady_columns(place: Place, nodes: np.ndarray, labels: Sequence[str] = ()) -> Columns:
+    """Node values (T, n_vertices, C) as colour columns on the place; vectors are coloured by their length."""
+    values = np.moveaxis(nodes, 0, -1)  # (n_vertices, C, T)
+    if place.cut is not None:
+        values = np.asarray(place.weights @ values.reshape(len(values), -1)).reshape(-1, *values.shape[1:])
+    if values.shape[1] == 1:
+        return Columns(values[:, 0], "vertex", tuple(labels))
+    return Columns(build.vectors3(values), "vertex", tuple(labels))
+
+
+def arrow_columns(place: Place, shown: Shown, nodes: np.ndarray, labels: Sequence[str] = ()) -> Columns | None:
+    """Arrows of a vector field on the place: Whitney evaluation of forms, interpolated node vectors otherwise.
+
+    On a plane cut the arrows are the in-plane part of the interpolated node vectors.
+    """
+    glyphs = place.glyphs
+    if glyphs is None or not shown.is_vector:
+        return None
+    labels = tuple(labels)
+    if place.cut is None and shown.reading != VECTORS:
+        rotate = shown.reading == "flux" and place.mesh.dim == 2
+        return build.glyph_columns(place.mesh, glyphs, shown.degree, shown.values.T, labels, rotate=rotate)
+    values = build.vectors3(np.moveaxis(nodes, 0, -1))  # (n_vertices, 3, T)
+    mesh = place.mesh
+    if place.cut is not None:
+        values = np.asarray(place.weights @ values.reshape(len(values), -1)).reshape(-1, *values.shape[1:])
+        values[:, 2] = 0.0
+        mesh = place.drawn
+    corners = mesh.complex.simplices(mesh.dim)[glyphs.cell]  # (g, dim + 1)
+    return Columns(np.einsum("gc,gcdt->gdt", glyphs.bary, values[corners]), "glyph", labels)
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """A field ready to be drawn: title, colour columns, arrows, and the largest size over all its times."""
+
+    shown: Shown
+    columns: Columns
+    arrows: Columns | None
+    top: float
+    symbol: str
+
+
+def drawn(
+    place: Place, sample: Sample, shown: Shown, labels: Sequence[str] = (), carrier: Shown | None = None
+) -> Drawn:
+    """A field on a place; ``carrier`` gives the arrows where the field has none itself."""
+    nodes = node_values(sample, shown)
+    columns = steady_columns(place, nodes, labels)
+    other = carrier if carrier is not None and not shown.is_vector else None
+    if other is None:
+        arrows = arrow_columns(place, shown, nodes, labels)
+    else:
+        arrows = arrow_columns(place, other, node_values(sample, other))
+    values = columns.values
+    size = np.linalg.norm(values, axis=1) if columns.is_vector else np.abs(values)
+    symbol = symbol_of(shown)
+    return Drawn(
+        shown, columns, arrows, float(size.max(initial=0.0)) or 1.0, f"|{symbol}|" if columns.is_vector else symbol
+    )
+
+
+def symbol_of(shown: Shown) -> str:
+    """The letter that a title ends with (ζ, g, ρ, B, u …), else "u" for velocities and vectors, "value" otherwise."""
+    last = shown.title.split()[-1].partition("(")[0] if shown.title else ""
+    if len(last) == 1 and not last.isdigit():
+        return last
+    if "elocity" in shown.title or "elocity" in shown.name:
+        return "u"
+    return "v" if shown.is_vector else "value"
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """All fields of a view on one place: those of the input, the state over time, the target, and parts."""
+
+    place: Place
+    inputs: tuple[Drawn, ...]
+    state: Drawn | None
+    target: Drawn
+    parts: tuple[Drawn, ...]
+    times: np.ndarray | None
+
+    @property
+    def n_steps(self) -> int:
+        return 0 if self.times is None else len(self.times)
+
+
+def picture_of(place: Place, sample: Sample, parts: Sequence[Shown] = ()) -> Picture:
+    """Everything that a scene needs, arrays included; parts with several times follow the player."""
+    labels = () if sample.times is None else time_labels(sample.times)
+    carrier = sample.carrier
+    first = carrier and replace(carrier, values=carrier.values[:1])
+    last = carrier and replace(carrier, values=carrier.values[-1:])
+    states = None
+    if sample.states is not None:
+        states = drawn(place, sample, sample.states, labels, carrier)
+    return Picture(
+        place,
+        tuple(drawn(place, sample, shown, (), first) for shown in sample.inputs),
+        states,
+        drawn(place, sample, sample.target, (), last),
+        tuple(drawn(place, sample, part, labels if len(part.values) > 1 else ()) for part in parts),
+        sample.times,
+    )
+
+
+def time_labels(times: np.ndarray) -> tuple[str, ...]:
+    """ "t = 0.5" for each step."""
+    return tuple(f"t = {t:.3g}" for t in times)
+
+
+def scene_of(
+    picture: Picture,
+    *,
+    step: int = -1,
+    arrows: bool = True,
+    clip: float | None = None,
+    theme: str = "auto",
+    caption: str = "",
+) -> Scene:
+    """Linked panels; one scale for target, states and parts, and one for each input that is another quantity.
+
+    step : of the player (−1: the middle), moved in the page;  clip : where tets are cut, None for no cut
+    """
+    panels, controls = [], []
+    target = picture.target
+    alike = [picture.target, *picture.parts, *([picture.state] if picture.state else [])]
+    top = max(d.top for d in alike)
+    if picture.state is not None:
+        top = max([top, *(d.top for d in picture.inputs)])
+    for i, one in enumerate(picture.inputs):
+        same = picture.state is not None
+        panels.append(_panel(picture, one, arrows, "target" if same else f"input {i}", top if same else one.top, None))
+    if picture.state is not None:
+        panels.append(_panel(picture, picture.state, arrows, "target", top, STEP))
+        start = picture.n_steps // 2 if step < 0 else min(step, picture.n_steps - 1)
+        labels = time_labels(picture.times)
+        controls.append(
+            Control(STEP, "Time", 0, picture.n_steps - 1, start, labels=labels, play=True, keys=True, report=True)
+        )
+    panels.append(_panel(picture, target, arrows, "target", top, None))
+    for part in picture.parts:
+        panels.append(_panel(picture, part, arrows, "target", top, STEP if part.columns.n_columns > 1 else None))
+    if clip is not None:
+        controls.append(Control("clip", "Cut at z", 0.0, 1.0, clip, 0.01, report=True))
+        panels = [replace(panel, clip=Clip(PLANE, "clip")) for panel in panels]
+    n = len(panels)
+    camera = Camera("slice", (0.0, 0.0, -1.0), (0.0, 1.0, 0.0)) if picture.place.cut is not None else None
+    return Scene(
+        tuple(panels),
+        tuple(controls),
+        theme=theme,
+        caption=caption,
+        columns_of_panels=3 if n in (3, 5, 6) or n > 8 else 2 if n <= 4 else 4,
+        camera=camera,
+    )
+
+
+def _panel(picture: Picture, one: Drawn, arrows: bool, scale: str, top: float, mode: str | None) -> Panel:
+    kind = "unsigned" if one.columns.is_vector else "signed"
+    limits = (0.0, top) if kind == "unsigned" else (-top, top)
+    colour = Colour(Mix(one.columns, mode=mode), kind, one.symbol, limits=limits, scale=scale)
+    layer = None
+    if arrows and one.arrows is not None:
+        follows = mode if one.arrows.n_columns > 1 else None
+        own = one.shown.is_vector
+        layer = Arrows(picture.place.glyphs, Mix(one.arrows, mode=follows), one.symbol if own else "|v|",
+                       scale="target" if own else "carrier")  # fmt: skip
+    what = "vector field, length coloured" if kind == "unsigned" else "values, blue negative, red positive"
+    alt = f"{one.shown.title} on {picture.place.surface.name}: {what}; largest size {one.top:.3g}."
+    return Panel(picture.place.surface, colour, one.shown.title, layer, alt=alt)
