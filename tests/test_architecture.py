@@ -99,7 +99,8 @@ def violations(path: str, source: str) -> list[str]:
                         found.append(f"{where} imports {module} itself; name the module that defines what it needs")
                 elif layer != "hsd" and LAYERS.index(target_layer) > LAYERS.index(layer):
                     found.append(f"{where} {layer} imports from the later layer {target_layer}")
-            if layer == "models" and rest[:1] == ["models"] and rest[1:] != ["base"] and not path.endswith(SHARED_MODELS):
+            other_model = rest[:1] == ["models"] and rest[1:] != ["base"]
+            if layer == "models" and other_model and not path.endswith(SHARED_MODELS):
                 found.append(f"{where} a model imports another model")
             if layer == "pages" and rest[:1] == ["pages"]:
                 found.append(f"{where} a page imports another page")
