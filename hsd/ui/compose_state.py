@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,7 @@ from hsd.hodge.named_field import through_vectors
 from hsd.hodge.presets import preset
 from hsd.mesh.mesh import Mesh
 from hsd.ui import cached, store
+from hsd.ui.estimate import decomposition_estimate
 from hsd.ui.state import AppState, get_state, update
 from hsd.ui.viewer import Place
 
@@ -32,12 +33,21 @@ DIAL = "compose/dial"
 
 @dataclass(frozen=True, eq=False)
 class Field:
-    """The field in force: its cochain (N_k,), a sentence, its composition (None: uploaded), and a key for caches."""
+    """The field in force: its cochain (N_k,), a sentence, its composition (None: uploaded), and a key for caches.
 
-    omega: np.ndarray
+    omega  : None where the mesh is large and the field is composed: the job that decomposes it makes it too
+    origin : what it is, for files: "field" as the command line takes it, and "seed"
+    """
+
+    omega: np.ndarray | None
     sentence: str
     composition: Composition | None
     key: tuple
+    origin: dict = field(default_factory=dict)
+
+    @property
+    def via_vectors(self) -> bool:
+        return self.key[5] == "vectors"
 
 
 def composer_of(mesh: Mesh, star: str, bc: str) -> Composer:
@@ -69,28 +79,33 @@ def field_of(state: AppState, mesh: Mesh) -> Field:
     """The field in force.  Raises HsdError where it cannot be had on this mesh and degree."""
     entry = state.decomposition.entry if enters_as_vectors(mesh, state.k) else "form"
     key = (mesh.content_hash, state.k, state.bc, state.star, state.field, entry)
+    origin = {"field": store.get(state.field).name if state.field else "", "seed": state.seed}
     if not state.field:
         key += (state.decomposition.preset, state.seed)
-    omega, sentence, composition = _field(key, state, mesh, entry)
-    return Field(omega, sentence, composition, key)
+        origin["field"] = f"preset:{state.decomposition.preset}:{state.seed}"
+    later = decomposition_estimate(mesh, state.k).is_long
+    omega, sentence, composition = _field((*key, later), state, mesh, entry, later)
+    return Field(omega, sentence, composition, key, origin)
 
 
 @st.cache_resource(max_entries=32, show_spinner="Making the field")
-def _field(key: tuple, _state: AppState, _mesh: Mesh, _entry: str) -> tuple[np.ndarray, str, Composition | None]:
+def _field(
+    key: tuple, _state: AppState, _mesh: Mesh, _entry: str, _later: bool
+) -> tuple[np.ndarray | None, str, Composition | None]:
     with cached.HEAVY:
         composition = composition_of(_state, _mesh)
         if composition is None:
             omega, sentence = read_upload(_mesh, _state.field, _state.k)
             return _locked(omega), sentence, None
-        omega = composer_of(_mesh, _state.star, _state.bc).form(composition)
+        omega = None if _later else composer_of(_mesh, _state.star, _state.bc).form(composition)
     used = [p for p in composition.points if p.kind in kinds_of(_mesh.dim, _state.k)]
     sentence = f"Composed of {len(used)} point{'s' if len(used) != 1 else ''} and circulations."
     if len(used) < len(composition.points):
         sentence += f" {len(composition.points) - len(used)} vortices mean nothing for {_state.k}-forms here."
     if _entry == "vectors":
-        omega = through_vectors(_mesh, omega, _state.k)
+        omega = None if omega is None else through_vectors(_mesh, omega, _state.k)
         sentence += " Entered as node vectors through ♭."
-    return _locked(omega), sentence, composition
+    return None if omega is None else _locked(omega), sentence, composition
 
 
 def _locked(omega: np.ndarray) -> np.ndarray:

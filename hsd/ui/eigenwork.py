@@ -7,8 +7,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
+from hsd.errors import HsdError
 from hsd.hodge.spectrum import HodgeBasis
 from hsd.mesh.mesh import Mesh
 from hsd.ui import cached, jobs
@@ -30,42 +33,56 @@ def ready_basis(mesh: Mesh, k: int, bc: str, star: str, n_modes: int) -> HodgeBa
 
 def panel(mesh: Mesh, k: int, bc: str, star: str, n_modes: int) -> None:
     """Estimate and question, or the progress of the job."""
-    job = jobs.status(jobs.job_name(mesh, k, bc, star, n_modes))
-    with st.container(border=True):
+    what = f"The {n_modes} lowest modes of degree {k}"
+    ask(
+        jobs.job_name(mesh, k, bc, star, n_modes),
+        basis_estimate(mesh, k, n_modes),
+        f"{what} ({bc}, star {star}) on {mesh.complex.n_vertices} vertices take",
+        lambda source: jobs.start(mesh, k, bc, star, n_modes, source),
+        f"{what} are computed and kept.",
+    )
+
+
+def ask(name: str, estimate: Estimate, question: str, start: Callable[[str], str], done: str) -> None:
+    """Estimate and question, or the progress of the job of that name.
+
+    question : ends before the estimate ("… take");  start : called with the mesh's source (see jobs.start)
+    done     : sentence on a finished job
+    """
+    job = jobs.status(name)
+    with st.container(border=True, key="eigenwork"):
         if job.state == "running":
-            _progress(job.name)
+            _progress(job.name, estimate)
             return
         if job.state == "done":
-            st.success(f"The {n_modes} lowest modes of degree {k} are computed and kept.")
+            st.success(done)
             return
         if job.state == "failed":
             st.error(job.text)
         if job.state == "cancelled":
             st.info("The computation was cancelled.")
-        estimate: Estimate = basis_estimate(mesh, k, n_modes)
-        st.write(
-            f"The {n_modes} lowest modes of degree {k} ({bc}, star {star}) on {mesh.complex.n_vertices} vertices take "
-            f"{estimate.words()} (a rough guess). The app stays usable meanwhile."
-        )
-        st.button("Compute", key="eigenwork:start", type="primary", on_click=_start, args=(mesh, k, bc, star, n_modes))
+        st.write(f"{question} {estimate.words()} (a rough guess). The app stays usable meanwhile.")
+        st.button("Compute", key="eigenwork:start", type="primary", on_click=_start, args=(start,))
         if message := st.session_state.pop("eigenwork:error", None):
             st.error(message)
 
 
-def _start(mesh: Mesh, k: int, bc: str, star: str, n_modes: int) -> None:
+def _start(start: Callable[[str], str]) -> None:
     choice = get_state().mesh
     plain = not choice.upload and not choice.repair and choice.scale == 1.0
     try:
-        jobs.start(mesh, k, bc, star, n_modes, f"gallery:{choice.name}:{choice.n}" if plain else "")
-    except jobs.HsdError as error:
+        start(f"gallery:{choice.name}:{choice.n}" if plain else "")
+    except HsdError as error:
         st.session_state["eigenwork:error"] = error.message
 
 
 @st.fragment(run_every=POLL_SECONDS)
-def _progress(name: str) -> None:
+def _progress(name: str, estimate: Estimate) -> None:
     """The one polling fragment; it stops with the job."""
     job = jobs.status(name)
     if job.state != "running":
         st.rerun(scope="app")
-    st.write(f"Computing since {job.seconds:.0f} s. {job.text}")
+    share = job.seconds / max(estimate.seconds, 1.0)
+    words = f"{job.text[:1].upper()}{job.text[1:]}. " if job.text else ""
+    st.progress(min(share, 0.95), f"{words}{job.seconds:.0f} s of {estimate.words()} (a rough guess).")
     st.button("Cancel", key="eigenwork:cancel", on_click=jobs.cancel, args=(name,))

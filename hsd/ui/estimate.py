@@ -1,4 +1,4 @@
-"""Estimates of time and memory of a spectral basis, from the number of simplices; measured on one core.
+"""Estimates of time and memory of bases and decompositions, from the number of simplices; measured on one core.
 
 Factorisations of scalar matrices: fill grows like n log n on surfaces and like n^(4/3) in tets.  Constants are fits to
 runs on tori of 5 000 to 60 000 and balls of 3 000 to 8 000 vertices; expect a factor of two.
@@ -14,6 +14,8 @@ from hsd.mesh.mesh import Mesh
 ASK_SECONDS = 20.0
 ASK_BYTES = 1.5e9
 """Above either of these the app asks first."""
+DECOMPOSITION_SECONDS = 8.0
+"""The same for a decomposition, which the page makes on its own for every field."""
 
 
 @dataclass(frozen=True)
@@ -22,10 +24,11 @@ class Estimate:
 
     seconds: float
     memory: float
+    patience: float = ASK_SECONDS
 
     @property
     def is_long(self) -> bool:
-        return self.seconds > ASK_SECONDS or self.memory > ASK_BYTES
+        return self.seconds > self.patience or self.memory > ASK_BYTES
 
     def words(self) -> str:
         """ "about 40 s and 0.9 GB"."""
@@ -48,3 +51,20 @@ def basis_estimate(mesh: Mesh, k: int, n_modes: int) -> Estimate:
         seconds += 6.8 * (cx.n(1) / 18_258) ** 1.9 * (10 + modes) / 42
         memory += 2.9e8 * (cx.n(1) / 18_258) ** (4 / 3)
     return Estimate(seconds, memory)
+
+
+def decomposition_estimate(mesh: Mesh, k: int) -> Estimate:
+    """Of composing one k-form and splitting it, with the factorisations that both need."""
+    cx = mesh.complex
+    if mesh.dim <= 2:
+        n = cx.n(0)
+        return Estimate(0.2 + 1.7 * (n / 50_000) ** 1.4, 1e8 + 8.5e3 * n, DECOMPOSITION_SECONDS)
+    units, x = (0.0, 2.0, 1.3, 1.1)[k], cx.n(1) / 58_328  # a unit: one factorisation of the size of d₁ᵀ⋆₂d₁ + s⋆₁
+    seconds = 0.5 + 1.3 * (cx.n(0) / 8_719) ** 1.5 + 6.0 * units * x**1.93
+    return Estimate(seconds, 1.5e8 + (0.3 + 0.45 * units) * 1e9 * x**1.25, DECOMPOSITION_SECONDS)
+
+
+def heat_estimate(mesh: Mesh, k: int) -> Estimate:
+    """Of the heat flow of one k-form and of the slowest rates beside it."""
+    one = decomposition_estimate(mesh, k)
+    return Estimate(0.5 + 6.0 * one.seconds if mesh.dim <= 2 else 2.5 * one.seconds, 2.0 * one.memory, one.patience)
