@@ -69,6 +69,7 @@ def add_commands(commands: argparse._SubParsersAction) -> None:
 def _add_running(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--threads", type=whole_number, default=None, help="CPU threads (all)")
     parser.add_argument("--workers", type=whole_number, default=1, help="processes that make the data (1)")
+    parser.add_argument("--queue", action="store_true", help="wait until no other queued run trains on the device")
     parser.add_argument("--progress", action="store_true", help="report progress even where there is no terminal")
 
 
@@ -110,7 +111,8 @@ def run_resume(args: argparse.Namespace) -> None:
 
 
 def _run(folder: Path, args: argparse.Namespace) -> None:
-    from hsd.training.run import read_folder, run, use_threads
+    from hsd.training.jobs import wait_for_device
+    from hsd.training.run import chosen_device, read_folder, run, use_threads
 
     use_threads(args.threads)
     spec = read_folder(folder)
@@ -129,7 +131,12 @@ def _run(folder: Path, args: argparse.Namespace) -> None:
                 )
                 progress(stage, None)
 
-            path = run(folder, progress, report, lambda: bool(stopping), args.workers)
+            lock = None
+            if args.queue:
+                lock = wait_for_device(folder, chosen_device(spec.device), lambda: bool(stopping))
+            path = None if stopping else run(folder, progress, report, lambda: bool(stopping), args.workers)
+            if lock is not None:
+                lock.release()
     finally:
         signal.signal(signal.SIGTERM, previous)
     if path is None:

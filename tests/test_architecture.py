@@ -13,10 +13,10 @@ ROOT = Path(__file__).resolve().parent.parent
 # Each layer may import from itself and from those before it.  errors and linalg are the ground; cli, ui, pages and app
 # may also use the public names of ``hsd`` itself (which reach down to hodge).
 LAYERS = (
-    "errors", "linalg", "mesh", "dec", "hodge", "data", "nn", "models", "metrics", "training", "experiments", "viz",
-    "cli", "ui", "pages", "app",
+    "errors", "linalg", "processes", "mesh", "dec", "hodge", "data", "nn", "models", "metrics", "training",
+    "experiments", "viz", "cli", "ui", "pages", "app",
 )  # fmt: skip
-NUMPY_ONLY = ("errors", "linalg", "mesh", "dec", "hodge", "data")
+NUMPY_ONLY = ("errors", "linalg", "processes", "mesh", "dec", "hodge", "data")
 NUMERIC = {"numpy", "scipy"}
 # Third-party packages that a layer may use beside numpy and scipy.
 EXTRA = {
@@ -36,6 +36,7 @@ EXCEPTIONS = {
     "hsd/mesh/io": {"pyvista", "vtk", "vtkmodules", "meshio"},  # file formats
     "hsd/mesh/point_laplacian": {"potpourri3d"},  # local triangulations of point clouds
     "hsd/hodge/cache": {"filelock"},  # two processes share the disk cache
+    "hsd/training/jobs": {"filelock"},  # one starter a run folder, one run a device
     "hsd/data/generate": {"filelock"},  # one run a folder of parts
     "hsd/ui/vtk_worker": {"pyvista", "PIL"},  # a process of its own
     "hsd/data/domain.py": {"torch"},

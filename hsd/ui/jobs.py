@@ -27,6 +27,7 @@ from hsd.errors import HsdError
 from hsd.hodge.cache import cache_folder, write_atomically
 from hsd.mesh.io import save_mesh
 from hsd.mesh.mesh import Mesh
+from hsd.processes import birth, is_alive, last_line
 
 ROOT = Path(__file__).resolve().parents[2]
 MAX_RUNNING = 2
@@ -114,7 +115,7 @@ def start_command(
                     stdout=subprocess.DEVNULL,
                     stderr=log,
                 )
-            record = {"pid": child.pid, "born": _born(child.pid), "start": time.time(), "result": result}
+            record = {"pid": child.pid, "born": birth(child.pid), "start": time.time(), "result": result}
             write_atomically(folder / "job.json", json.dumps(record).encode())
         except OSError as error:
             raise JobError(f"The computation could not be started: {error.strerror or error}.") from error
@@ -137,10 +138,10 @@ def status(name: str) -> Job:
     child = _children.get(name)
     code = child.poll() if child is not None else None
     end = _read(folder / "end.json")
-    running = end is None and code is None and _alive(record)
+    running = end is None and code is None and is_alive(record["pid"], record["born"])
     if not running and end is None:  # it may have ended between the two looks
         end, code = _read(folder / "end.json"), child.poll() if child is not None else None
-    log = _last_line(folder / "log.txt")
+    log = last_line(folder / "log.txt")
     passed = time.time() - record["start"]
     if running:
         return Job(name, "running", log, passed)
@@ -196,42 +197,6 @@ def cancel(name: str) -> None:
         except subprocess.TimeoutExpired:
             child.kill()
             child.wait(5)
-
-
-def _born(pid: int) -> str:
-    """Start time of a process as the system counts it, so that a reused pid is no job of ours; "" where unknown."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return ""
-
-
-def _alive(record: dict) -> bool:
-    try:
-        os.kill(record["pid"], 0)
-    except (ProcessLookupError, PermissionError):
-        return False
-    return _state(record["pid"]) != "Z" and _born(record["pid"]) == record["born"]
-
-
-def _state(pid: int) -> str:
-    """ "Z" for a process that has ended but was not collected; "" where unknown."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except (OSError, IndexError):
-        return ""
-
-
-def _last_line(path: Path) -> str:
-    try:
-        with path.open("rb") as stream:
-            stream.seek(0, os.SEEK_END)
-            stream.seek(max(0, stream.tell() - 2000))
-            text = stream.read().decode("utf-8", "replace")
-    except OSError:
-        return ""
-    lines = [line.strip() for line in text.replace("\r", "\n").splitlines() if line.strip()]
-    return lines[-1] if lines else ""
 
 
 def _sentence(log: str) -> str:

@@ -1,0 +1,203 @@
+"""Training runs in the background: each a process of its own with its run folder, found again by anybody.
+
+The folder holds what :mod:`hsd.training.run` keeps, and ``process.json`` (pid, birth), ``wish.json`` ("paused",
+"stopped") and ``log.txt`` (what the process said).  A run asked to pause ends after the step under way, its whole state
+saved.  One run trains on a device at a time; the others wait for its lock in the order in which it is free.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from hsd.errors import HsdError, InputError
+from hsd.hodge.cache import cache_folder, write_atomically
+from hsd.processes import birth, is_alive, last_line
+from hsd.training.run import CHECKPOINT, RunSpec, make_folder, read_folder
+
+ROOT = Path(__file__).resolve().parents[2]
+PROCESS, WISH, LOG, WAITING = "process.json", "wish.json", "log.txt", "waiting"
+STATES = ("new", "waiting", "running", "paused", "stopped", "done", "failed")
+_children: dict[Path, subprocess.Popen] = {}
+
+
+class JobError(HsdError):
+    """A run cannot be started (kinds: cannot_start, running)."""
+
+    default_kind = "cannot_start"
+
+
+@dataclass(frozen=True)
+class RunStatus:
+    """state : one of STATES;  text: the last line of the process, or the sentence of its error."""
+
+    folder: Path
+    state: str
+    text: str = ""
+
+
+def runs_folder() -> Path:
+    """Where runs started from the app keep their folders."""
+    return cache_folder() / "runs"
+
+
+def start(folder: Path, spec: RunSpec, threads: int | None = None) -> RunStatus:
+    """Make the run folder and start its process.  Raises JobError (running, cannot_start), InputError."""
+    with _folder_lock(folder):
+        make_folder(folder, spec)
+        return _launch(folder, threads)
+
+
+def resume(folder: Path, threads: int | None = None) -> RunStatus:
+    """Start the process of an existing run again; a finished one stays as it is."""
+    read_folder(folder)
+    with _folder_lock(folder):
+        now = status(folder)
+        return now if now.state in ("running", "waiting", "done") else _launch(folder, threads)
+
+
+def pause(folder: Path, seconds: float = 60.0) -> RunStatus:
+    """Ask a run to save its state and end; :func:`resume` goes on with it."""
+    return _end(folder, "paused", seconds)
+
+
+def stop(folder: Path, seconds: float = 60.0) -> RunStatus:
+    """As :func:`pause`, but the run counts as ended."""
+    return _end(folder, "stopped", seconds)
+
+
+def status(folder: Path) -> RunStatus:
+    """What a run does now: "done" only with a checkpoint, "failed" where the process is gone without one."""
+    folder = Path(folder)
+    process, wish = _read(folder / PROCESS), _read(folder / WISH)
+    child = _children.get(folder)
+    if child is not None:
+        child.poll()
+    said = last_line(folder / LOG)
+    if process is not None and is_alive(process["pid"], process["born"]):
+        return RunStatus(folder, "waiting" if (folder / WAITING).exists() else "running", said)
+    if (folder / CHECKPOINT).is_file() and (folder / CHECKPOINT).with_suffix(".json").is_file():
+        return RunStatus(folder, "done", said)
+    if process is None:
+        return RunStatus(folder, "new")
+    if wish is not None:
+        return RunStatus(folder, wish["wish"], said)
+    sentence = said.partition("]: ")[2] if said.startswith("error [") else ""
+    text = sentence or (
+        "The training process was ended from outside, or the machine ran out of memory or was restarted; resume it."
+    )
+    return RunStatus(folder, "failed", text)
+
+
+def runs(root: Path | None = None) -> list[RunStatus]:
+    """All runs under a folder, the newest first."""
+    root = root or runs_folder()
+    folders = [f.parent for f in root.glob("*/run.json")] if root.is_dir() else []
+    return [status(f) for f in sorted(folders, key=lambda f: (f / "run.json").stat().st_mtime, reverse=True)]
+
+
+def tail(folder: Path, start: int = 0) -> list[dict[str, Any]]:
+    """Whole entries of the run's log from number ``start`` on."""
+    try:
+        lines = (Path(folder) / "log.jsonl").read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return []
+    return [json.loads(line) for line in lines[start:] if line.endswith("}")]
+
+
+def remove(folder: Path) -> None:
+    """Delete the folder of a run that does not run.  Raises JobError (running)."""
+    if status(folder).state in ("running", "waiting"):
+        raise JobError(f"{Path(folder).name} is running; stop it first.", "running")
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def device_lock(device: str) -> FileLock:
+    """The lock that the run training on a device holds; the system frees it when its process ends, however it ends."""
+    cache_folder().mkdir(parents=True, exist_ok=True)
+    return FileLock(cache_folder() / f"training-{device.replace(':', '-')}.lock")
+
+
+def wait_for_device(folder: Path, device: str, should_stop: Callable[[], bool] = lambda: False) -> FileLock | None:
+    """Hold the device's lock, marking the run as waiting meanwhile; None where it was asked to stop."""
+    lock, mark = device_lock(device), folder / WAITING
+    try:
+        while not should_stop():
+            try:
+                lock.acquire(timeout=0.5)
+                return lock
+            except Timeout:
+                mark.touch()
+        return None
+    finally:
+        mark.unlink(missing_ok=True)
+
+
+def _launch(folder: Path, threads: int | None) -> RunStatus:
+    now = status(folder)
+    if now.state in ("running", "waiting"):
+        raise JobError(f"{folder.name} is running already.", "running")
+    (folder / WISH).unlink(missing_ok=True)
+    command = [sys.executable, "-m", "hsd", "resume", str(folder), "--queue", "--progress"]
+    if threads:
+        command += ["--threads", str(threads)]
+    try:
+        with (folder / LOG).open("ab") as log:
+            child = subprocess.Popen(
+                command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            )
+        write_atomically(folder / PROCESS, json.dumps({"pid": child.pid, "born": birth(child.pid)}).encode())
+    except OSError as error:
+        raise JobError(f"The training could not be started: {error.strerror or error}.") from error
+    _children[folder] = child
+    return status(folder)
+
+
+def _end(folder: Path, wish: str, seconds: float) -> RunStatus:
+    folder = Path(folder)
+    now = status(folder)
+    if now.state not in ("running", "waiting"):
+        if wish == "stopped" and now.state == "paused":
+            write_atomically(folder / WISH, json.dumps({"wish": wish}).encode())
+        return status(folder)
+    process = _read(folder / PROCESS)
+    write_atomically(folder / WISH, json.dumps({"wish": wish}).encode())
+    os.kill(process["pid"], signal.SIGTERM)
+    deadline = time.monotonic() + seconds
+    while is_alive(process["pid"], process["born"]) and time.monotonic() < deadline:
+        time.sleep(0.05)
+        child = _children.get(folder)
+        if child is not None:
+            child.poll()
+    if is_alive(process["pid"], process["born"]):
+        os.kill(process["pid"], signal.SIGKILL)
+    return status(folder)
+
+
+def _folder_lock(folder: Path) -> FileLock:
+    """Two starters of one folder do not collide."""
+    folder = Path(folder)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"The folder {folder} cannot be made: {error.strerror or error}.", "no_folder") from error
+    return FileLock(folder.with_name(folder.name + ".lock"))
+
+
+def _read(path: Path) -> dict | None:
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return record if isinstance(record, dict) else None

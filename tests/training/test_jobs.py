@@ -1,0 +1,96 @@
+"""Background runs: start, pause, resume, kill, queue; found again by anybody, never two on one folder."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from hsd.errors import InputError
+from hsd.processes import birth, is_alive
+from hsd.training import jobs
+from hsd.training.config import TrainingConfig
+from hsd.training.run import RunSpec, read_folder
+
+ROOT = Path(__file__).resolve().parents[2]
+SMALL = {"n_modes": 16, "channels": 2, "hidden": 8, "lift": 0}
+
+
+def spec(file: Path, epochs: int) -> RunSpec:
+    return RunSpec(TrainingConfig("hsd", SMALL, epochs=epochs, batch_size=8), data=str(file), device="cpu")
+
+
+def wait_for(condition, seconds: float = 90.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "nothing happened in time"
+        time.sleep(0.05)
+
+
+def test_a_run_is_paused_found_again_by_another_process_and_resumed_to_its_end(aero_file, tmp_path):
+    folder = tmp_path / "run"
+    assert jobs.start(folder, spec(aero_file, 100_000), threads=1).state in ("running", "waiting")
+    wait_for(lambda: len(jobs.tail(folder)) >= 2)
+    with pytest.raises(jobs.JobError, match="running already"):
+        jobs.start(folder, spec(aero_file, 100_000))
+    with pytest.raises(jobs.JobError, match="stop it first"):
+        jobs.remove(folder)
+    look = f"from hsd.training import jobs; from pathlib import Path; print(jobs.status(Path({str(folder)!r})).state)"
+    seen = subprocess.run([sys.executable, "-c", look], cwd=ROOT, capture_output=True, text=True, env=os.environ)
+    assert seen.stdout.strip() == "running", seen.stderr
+    assert jobs.pause(folder).state == "paused"
+    reached = len(jobs.tail(folder))
+    assert jobs.resume(folder, threads=1).state in ("running", "waiting")
+    wait_for(lambda: len(jobs.tail(folder)) > reached)
+    epochs = [entry["epoch"] for entry in jobs.tail(folder)]
+    assert epochs == list(range(len(epochs)))
+    assert jobs.stop(folder).state == "stopped"
+    assert [run.folder for run in jobs.runs(tmp_path)] == [folder]
+    jobs.remove(folder)
+    assert jobs.runs(tmp_path) == []
+
+
+def test_a_killed_run_has_failed_and_goes_on_to_a_checkpoint(aero_file, tmp_path):
+    folder = tmp_path / "run"
+    jobs.start(folder, spec(aero_file, 40), threads=1)
+    wait_for(lambda: len(jobs.tail(folder)) >= 1)
+    process = jobs._read(folder / jobs.PROCESS)
+    os.kill(process["pid"], signal.SIGKILL)
+    wait_for(lambda: not is_alive(process["pid"], process["born"]))
+    now = jobs.status(folder)
+    if now.state != "done":  # it may have finished just before
+        assert now.state == "failed" and "resume it" in now.text
+        jobs.resume(folder, threads=1)
+    wait_for(lambda: jobs.status(folder).state == "done")
+    assert len(jobs.tail(folder)) == 40 and jobs.resume(folder).state == "done"
+
+
+def test_one_run_a_device_and_the_next_waits_its_turn(aero_file, tmp_path):
+    with jobs.device_lock("cpu"):
+        jobs.start(tmp_path / "run", spec(aero_file, 2), threads=1)
+        wait_for(lambda: jobs.status(tmp_path / "run").state == "waiting")
+    wait_for(lambda: jobs.status(tmp_path / "run").state == "done")
+
+
+def test_errors_of_a_run_are_its_sentence(tmp_path):
+    jobs.start(tmp_path / "run", spec(tmp_path / "no_such_file.npz", 2), threads=1)
+    wait_for(lambda: jobs.status(tmp_path / "run").state == "failed")
+    assert "no_such_file.npz" in jobs.status(tmp_path / "run").text
+
+
+def test_folders_that_are_no_runs_are_refused(tmp_path):
+    with pytest.raises(InputError, match="no run folder"):
+        jobs.resume(tmp_path)
+    with pytest.raises(InputError, match="no run folder"):
+        read_folder(tmp_path / "nothing")
+    assert jobs.status(tmp_path / "nothing").state == "new"
+
+
+def test_a_reused_process_number_is_no_run_of_ours():
+    assert is_alive(os.getpid(), birth(os.getpid()))
+    assert not is_alive(os.getpid(), "1") and not is_alive(2**22 - 3, "")
