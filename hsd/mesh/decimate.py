@@ -26,6 +26,8 @@ FEATURE = 30.0
 PULL = 1e-3
 """Weight that pulls a new vertex to the middle of its edge where the planes leave it free."""
 FEWEST = 4
+PASSES = 4
+"""Choices of independent edges in a round; after each the edges that would spoil a triangle are left out."""
 
 
 def decimate(mesh: Mesh, n_vertices: int) -> Mesh:
@@ -140,22 +142,26 @@ def contract_round(
     target, cost = placed(points, quadrics, e.ends)
     pick = np.argsort(cost, kind="stable")[: max(64, len(cost) * min(6, 2 + shake) // 6)]
     pick = pick[_link_condition(e, pick, faces, n)]
-    if shake:  # so that an edge that may not go does not block its neighbours for ever
-        mixed = cost[pick] * (1.0 + 0.5 * np.modf((pick + 1) * (0.6180339887 + 0.1 * shake))[0])
-        pick = pick[np.argsort(mixed, kind="stable")]
-    pick = pick[_keeps_shape(points, faces, e.ends[pick], target[pick], fold)]
-    ends = e.ends[pick]  # cheapest first
-    rank = np.arange(len(pick), 0, -1).astype(float)
-    own = np.zeros(n)
-    np.maximum.at(own, ends.ravel(), np.repeat(rank, 2))
-    around = own.copy()  # a winner has the best rank within one edge of its ends, so no two regions share a triangle
-    np.maximum.at(around, e.ends.ravel(), own[e.ends[:, ::-1]].ravel())
-    win = np.flatnonzero((around[ends] == rank[:, None]).all(axis=1))[:at_most]
+    # neighbours that cost alike must not wait for each other in a chain, nor for ever for one that may not go
+    mixed = cost[pick] * (1.0 + 0.4 * np.modf((pick + 1) * (0.6180339887 + 0.1 * shake))[0])
+    pick = pick[np.argsort(mixed, kind="stable")]
+    seen = np.zeros(len(e.ends), bool)
+    for _ in range(PASSES):  # the shape is looked at for those few only that would go
+        win = pick[_independent(e, pick, n)]
+        fresh = win[~seen[win]]
+        good = _keeps_shape(points, faces, e.ends[fresh], target[fresh], fold)
+        seen[fresh[good]] = True
+        if good.all():
+            break
+        fails = np.zeros(len(e.ends), bool)
+        fails[fresh[~good]] = True
+        pick = pick[~fails[pick]]
+    win = win[seen[win]][:at_most]
     if not len(win):
         return points, faces, quadrics, 0
-    a, b = ends[win].T
+    a, b = e.ends[win].T
     points, quadrics = points.copy(), quadrics.copy()
-    points[a] = target[pick[win]]
+    points[a] = target[win]
     quadrics[a] += quadrics[b]
     number = np.arange(n)
     number[b] = a
@@ -164,6 +170,18 @@ def contract_round(
     keep = np.ones(n, bool)
     keep[b] = False
     return points[keep], (np.cumsum(keep) - 1)[faces], quadrics[keep], len(win)
+
+
+def _independent(e: Edges, pick: np.ndarray, n: int) -> np.ndarray:
+    """True for edges, best first, that come before all others within one edge of their ends: no two of them touch the
+    same triangle."""
+    ends = e.ends[pick]
+    rank = np.arange(len(pick), 0, -1).astype(float)
+    own = np.zeros(n)
+    own[ends[::-1].ravel()] = np.repeat(rank[::-1], 2)  # the last one written is the best
+    around = own.copy()
+    np.maximum.at(around, e.ends.ravel(), own[e.ends[:, ::-1]].ravel())
+    return (around[ends] == rank[:, None]).all(axis=1)
 
 
 def _link_condition(e: Edges, pick: np.ndarray, faces: np.ndarray, n: int) -> np.ndarray:
