@@ -228,3 +228,15 @@ def test_100k_vertices(name):
     assert mesh.complex.n_components == entry.betti[0]
     assert (mesh.complex.orientation is not None) == entry.orientable
     assert oracles.angles(mesh).min() >= entry.min_angle
+
+
+@pytest.mark.parametrize("name", ["double_torus", "genus5_plate"])
+def test_large_shapes_are_refined_small_ones_and_keep_topology_count_and_angles(name):
+    mesh = gallery(name, 7000)
+    assert mesh.complex.euler_characteristic == GALLERY[name].euler_characteristic and mesh.orientation is not None
+    assert abs(mesh.complex.n_vertices / 7000 - 1) < 0.03
+    p = mesh.points[mesh.complex.simplices(2)]
+    a, b = p[:, [1, 2, 0]] - p, p[:, [2, 0, 1]] - p
+    cosine = (a * b).sum(axis=2) / (np.linalg.norm(a, axis=2) * np.linalg.norm(b, axis=2))
+    angles = np.degrees(np.arccos(cosine))
+    assert angles.min() > 25 and angles.max() < 115

@@ -8,7 +8,7 @@ from hsd.errors import InputError
 from hsd.mesh.mesh import Mesh
 from hsd.mesh.primitives.grids import icosphere, sphere_frequency
 from hsd.mesh.primitives.isosurface import isosurface
-from hsd.mesh.primitives.remesh import remesh
+from hsd.mesh.primitives.remesh import guarded, project, remesh, settle
 
 DOUBLE = np.array([[-0.65, 0.0], [0.65, 0.0]])
 FIVE = np.concatenate(
@@ -42,12 +42,39 @@ def _rings(p: np.ndarray, centres: np.ndarray, R: float, r: float, k: float) -> 
     return out
 
 
+FINE = 6000
+"""Above this number of vertices a mesh is made with a quarter of them, and each triangle halved in both directions."""
+
+
 def _from_function(g, low, high, area: float, n_vertices: int, name: str) -> Mesh:
+    points, faces = _smooth(g, low, high, area, n_vertices)
+    return Mesh.from_cells(points, faces, name=name)
+
+
+def _smooth(g, low, high, area: float, n_vertices: int) -> tuple[np.ndarray, np.ndarray]:
+    if n_vertices > FINE:
+        return refine(*_smooth(g, low, high, area, -(-n_vertices // 4)), g)
     edge = np.sqrt(2.0 / np.sqrt(3.0) * area / n_vertices)
     low, high = np.array(low), np.array(high)
     points, faces = isosurface(g, low, high, min(1.4 * edge, 0.16))
     points, faces, _ = remesh(points, faces, np.zeros(len(faces), np.int64), [g], n_vertices)
-    return Mesh.from_cells(points, faces, name=name)
+    return points, faces
+
+
+def refine(points: np.ndarray, faces: np.ndarray, g) -> tuple[np.ndarray, np.ndarray]:
+    """Four triangles for each one, moved onto g = 0 and evened out."""
+    ends, edge = np.unique(
+        np.sort(faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1), axis=0, return_inverse=True
+    )
+    a, b, c = faces.T
+    ab, bc, ca = (len(points) + edge.reshape(-1, 3)).T
+    faces = np.concatenate([np.stack(t, axis=1) for t in ((a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca))])
+    points = np.concatenate([points, points[ends].mean(axis=1)])
+    label, one = np.zeros(len(faces), np.int64), np.ones((len(points), 1), bool)
+    reach = 0.2 * float(np.median(np.linalg.norm(points[faces[:, 0]] - points[faces[:, 1]], axis=1)))
+    points = project(points, one, [g], reach, 2)
+    points, faces = settle(points, faces, label, [g], lambda p: np.ones(len(p)), 2, 0.5, guard=True)
+    return guarded(points, project(points, one, [g], reach, 2), faces), faces
 
 
 def ellipsoid(n_vertices: int = 3000, axes: tuple[float, float, float] = (1.5, 1.0, 0.75)) -> Mesh:
