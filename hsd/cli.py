@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hsd import __version__
+from hsd.cli_benchmark import add_command as add_benchmark
 from hsd.cli_data import add_commands as add_data_commands
 from hsd.cli_figure import add_options as add_figure_options
 from hsd.cli_figure import check as check_figure
@@ -80,6 +81,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_data_commands(commands.add_parser("data", help="dataset files: make, check, and what a task is like"))
 
     add_train_commands(commands)
+    add_benchmark(commands)
 
     cache = commands.add_parser("cache", help="size of the cache of bases, or clear it")
     cache.add_argument("action", choices=("size", "clear"))

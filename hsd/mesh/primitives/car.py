@@ -34,7 +34,7 @@ def car(
     roof_rails : two rails on two feet each; two handles, so b_1 grows by 4
     thickness  : of wing, struts, mirrors and rails in metres; None: 0.06 to 0.14, larger on coarse meshes, so that
                  triangles stay well shaped.  A number makes meshes of all sizes approximate one and the same shape.
-    Raises InputError (bad_option) for a thickness outside 0.06 … 0.14, UnknownNameError (unknown_name) for another style.
+    Raises InputError (bad_option) for a thickness outside 0.06 … 0.14, UnknownNameError for another style.
     """
     check_choice("car style", style, STYLES)
     if thickness is not None and not THINNEST <= thickness <= THICKEST:

@@ -1,0 +1,132 @@
+"""Named lists of runs: which model on which task, with which data and which budget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from hsd.data.tasks import TASKS
+from hsd.errors import check_choice
+from hsd.models.hsd import PRESETS
+from hsd.models.registry import MODELS
+from hsd.training.config import TrainingConfig
+from hsd.training.run import RunSpec
+
+CORE_TASKS = ("toroidal_transport", "external_aerodynamics", "magnetostatics", "vorticity_dynamics")
+BASELINES = tuple(name for name in MODELS if name != "hsd")
+FAST = ("hsd", "fno3d", "geo_fno", "deeponet", "ono")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One row of a table.
+
+    label     : what the row is called;  task: its column group;  model: a name in the registry
+    config    : entries of the model's config;  minutes or epochs: the budget
+    n_samples : of the dataset (of which n_train are trained on, 0: all of the training part)
+    """
+
+    label: str
+    task: str
+    model: str
+    config: dict[str, Any] = field(default_factory=dict)
+    minutes: float = 0.0
+    epochs: int = 100
+    n_samples: int = 1000
+    n_nodes: int | None = None
+    n_train: int = 0
+    batch_size: int = 32
+    micro_batch: int = 0
+    seed: int = 0
+
+    @property
+    def name(self) -> str:
+        """Name of the run's folder."""
+        words = [self.task, self.label.replace(" ", "-").replace("/", "-"), f"s{self.seed}"]
+        words.append(f"{self.minutes:g}min" if self.minutes else f"{self.epochs}ep")
+        if self.n_train:
+            words.append(f"n{self.n_train}")
+        return "_".join(words)
+
+    def spec(self, device: str = "auto") -> RunSpec:
+        training = TrainingConfig(
+            self.model,
+            dict(self.config),
+            epochs=self.epochs,
+            minutes=self.minutes,
+            batch_size=self.batch_size,
+            micro_batch=self.micro_batch,
+            n_train=self.n_train,
+            seed=self.seed,
+        )
+        return RunSpec(training, self.task, n_samples=self.n_samples, n_nodes=self.n_nodes, device=device)
+
+
+def _models(task: str, minutes: float, **more: Any) -> list[Entry]:
+    rows = [
+        Entry("hsd", task, "hsd", {}, minutes, **more),
+        Entry("hsd tiny", task, "hsd", PRESETS["tiny"], minutes, **more),
+    ]
+    rows.append(Entry("hsd paper", task, "hsd", PRESETS["paper"], minutes, **more))
+    return rows + [Entry(name, task, name, {}, minutes, **more) for name in BASELINES]
+
+
+TRANSPORT_ROWS: dict[str, dict[str, Any]] = {  # "full" has 256 modes, 12 layers and the global path
+    "full": {},
+    "without commutator": {"fiber": "both", "commutator": False},
+    "with commutator": {"fiber": "both", "commutator": True},
+    "without projection": {"fiber": "grid", "project": False},
+    "with projection": {"fiber": "grid"},
+    "without fiber": {"fiber": "none"},
+    "without global path": {"global_path": False},
+    "with product layers": {"products": 4},
+    "grid fiber": {"fiber": "grid"},
+    "without stability penalty": {"penalty": 0.0},
+    "paper": PRESETS["paper"],
+    "64 modes": {"n_modes": 64},
+    "128 modes": {"n_modes": 128},
+    "4 layers": {"layers": 4},
+    "8 layers": {"layers": 8},
+    "untied": {"tied": False},
+}
+OTHER_ROWS: dict[str, dict[str, Any]] = {
+    "full": {},
+    "without fiber": {"fiber": "none"},
+    "without global path": {"global_path": False},
+    "with one product layer": {"products": 1},
+    "paper": PRESETS["paper"],
+}
+
+SMOKE: dict[str, Any] = {"epochs": 2, "n_samples": 40, "n_nodes": 300}
+
+SUITES: dict[str, list[Entry]] = {
+    "main": [e for task in CORE_TASKS for e in _models(task, 6.0)],
+    "others": [e for task in TASKS if task not in CORE_TASKS for e in _models(task, 6.0)],
+    "small": [Entry(m, task, m, {}, 6.0, n_train=100) for task in CORE_TASKS for m in FAST],
+    "ablation_transport": [
+        Entry(label, "toroidal_transport", "hsd", entries, 3.0) for label, entries in TRANSPORT_ROWS.items()
+    ],
+    "ablation_others": [
+        Entry(label, task, "hsd", entries, 3.0)
+        for task in TASKS
+        if task != "toroidal_transport"
+        for label, entries in OTHER_ROWS.items()
+    ],
+    "smoke": [
+        Entry("hsd", "ellipsoid_aerodynamics", "hsd", {"n_modes": 16}, **SMOKE),
+        Entry("hsd, no path", "ellipsoid_aerodynamics", "hsd", {"n_modes": 16, "global_path": False}, **SMOKE),
+        Entry("fno3d", "ellipsoid_aerodynamics", "fno3d", {}, **SMOKE),
+    ],
+}  # fmt: skip
+"""Name of a suite → its entries, in the order in which they are run."""
+
+
+def suite(name: str) -> list[Entry]:
+    """Raises UnknownNameError, naming the known suites."""
+    check_choice("suite", name, SUITES)
+    return SUITES[name]
+
+
+def long_rows(task: str, models: tuple[str, ...], minutes: float = 30.0) -> list[Entry]:
+    """The best baselines of a task with a larger budget, so that none is starved."""
+    return [Entry(f"{m} ({minutes:g} min)", task, m, {}, minutes) for m in models]
