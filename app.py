@@ -10,5 +10,6 @@ pages = [
     st.Page("pages/harmonic_modes.py", title="Harmonic Modes", icon=":material/graphic_eq:"),
     st.Page("pages/hodge_decomposition.py", title="Hodge Decomposition", icon=":material/call_split:"),
     st.Page("pages/spectral_energy.py", title="Spectral Energy", icon=":material/show_chart:"),
+    st.Page("pages/tasks.py", title="Tasks", icon=":material/dataset:"),
 ]
 st.navigation(pages, position="hidden" if get_state().present else "sidebar").run()

@@ -19,12 +19,17 @@ HARMONIC, LOCAL, FAR = "harmonic", "local", "global"
 
 
 def history_figure(
-    times: np.ndarray, curves: Mapping[str, np.ndarray], step: int, ink: Ink, height: int = 430
+    times: np.ndarray,
+    curves: Mapping[str, np.ndarray],
+    step: int,
+    ink: Ink,
+    height: int = 430,
+    sizes: Mapping[str, float] | None = None,
 ) -> go.Figure:
     """Curves against time in strips that share the time axis; the present step is marked on each.
 
-    Least and largest value share a strip.  What stays the same to 1e-9 of its size is drawn on a wide range, so that
-    rounding does not look like a change.
+    Least and largest value share a strip.  What stays the same to 1e-6 of its size (``sizes``, else its largest value)
+    is drawn on a wide range, so that rounding does not look like a change.
     """
     strips: list[list[str]] = []
     for name in curves:
@@ -32,7 +37,8 @@ def history_figure(
             strips[-1].append(name)
         else:
             strips.append([name])
-    figure = make_subplots(rows=len(strips), cols=1, shared_xaxes=True, vertical_spacing=0.09)
+    heads = [" and ".join(f"{name} ({DASHES[i]})" if len(s) > 1 else name for i, name in enumerate(s)) for s in strips]
+    figure = make_subplots(rows=len(strips), cols=1, shared_xaxes=True, vertical_spacing=0.13, subplot_titles=heads)
     step = int(np.clip(step, 0, len(times) - 1))
     colours = iter(CATEGORICAL)
     for row, names in enumerate(strips, 1):
@@ -50,29 +56,28 @@ def history_figure(
             )  # fmt: skip
         together = np.concatenate([curves[n] for n in names])
         low, high = float(together.min()), float(together.max())
-        size = max(abs(low), abs(high))
-        if high - low <= 1e-9 * size:
+        size = max(abs(low), abs(high), (sizes or {}).get(names[0], 0.0))
+        if high - low <= 1e-6 * size:
             figure.update_yaxes(range=[low - 0.1 * size, high + 0.1 * size], row=row, col=1)
-    styled(figure, ink, height)
+    styled(figure, ink, round(height * (ink.size / 13) ** 0.5))
+    figure.update_layout(showlegend=False)
+    figure.update_annotations(font_size=ink.size, x=0, xanchor="left")
     figure.update_xaxes(range=[times[0], times[-1] + 0.02 * (times[-1] - times[0])])
     figure.update_xaxes(title_text="time t", row=len(strips), col=1)
-    figure.update_yaxes(nticks=4)
+    figure.update_yaxes(nticks=3)
     return figure
 
 
-def change_words(curves: Mapping[str, np.ndarray], area: float) -> str:
-    """How far the conserved curve moves, and whether the others ever grow: one sentence for each kind."""
+def change_words(curves: Mapping[str, np.ndarray], sizes: Mapping[str, float]) -> str:
+    """How far the conserved curve moves by its size, and whether the others ever grow: a sentence each."""
     out = []
     for name, y in curves.items():
-        if name.startswith("∫"):
-            drift = float(np.ptp(y)) / max(float(np.abs(y).max()), area, 1e-300)
-            out.append(f"{name} changes by {drift:.1e} of its size.")
+        if name in sizes:
+            out.append(f"{name} changes by {float(np.ptp(y)) / (sizes[name] or 1.0):.1e} of ∫|·|.")
         elif "½" in name:
             grows = float(np.diff(y).max(initial=0.0)) > 1e-12 * float(np.abs(y).max())
             kept = float(y[-1] / y[0]) if y[0] else 1.0
-            out.append(
-                f"{name}: {100 * kept:.3g} % is left{', and it grows in between' if grows else ', never growing'}."
-            )
+            out.append(f"{name}: {100 * kept:.3g} % is left{'' if grows else ', never growing'}.")
     return " ".join(out)
 
 
@@ -89,7 +94,7 @@ def shares_figure(card: Mapping[str, Any], ink: Ink) -> go.Figure:
             making = row == "making" and part != HARMONIC
             colour = CATEGORICAL[{LOCAL: 1, FAR: 4}.get(part, i + 3)] if making else look.colour
             pattern = PATTERNS[1 + i % 3] if making else look.pattern
-            name = part if making else look.name
+            name = part
             figure.add_bar(
                 x=[share], y=[row], orientation="h", name=name, legendgroup=name, showlegend=name not in shown,
                 text=[f"{100 * share:.0f} %" if share > 0.1 else ""], textposition="inside", textangle=0,
@@ -100,8 +105,10 @@ def shares_figure(card: Mapping[str, Any], ink: Ink) -> go.Figure:
                 hovertemplate=f"{row}, {part}: %{{x:.4g}} of the energy<extra></extra>",
             )  # fmt: skip
             shown.add(name)
-    styled(figure, ink, 60 + (28 + 2 * ink.size) * len(rows))
-    figure.update_layout(barmode="stack", bargap=0.25, legend_traceorder="normal", margin={"r": 2 * ink.size})
+    styled(figure, ink, 5 * ink.size + (26 + ink.size) * len(rows))
+    legend = {"traceorder": "normal", "entrywidth": 5.2 * ink.size, "entrywidthmode": "pixels", "x": -0.2}
+    margin = {"r": 2 * ink.size, "t": 4 * ink.size}
+    figure.update_layout(barmode="stack", bargap=0.25, legend=legend, margin=margin)
     figure.update_xaxes(range=[0, 1.004], tickvals=[0, 0.5, 1], tickformat=".0%", fixedrange=True)
     figure.update_yaxes(autorange="reversed", fixedrange=True, showline=False, ticks="")
     return figure

@@ -23,13 +23,13 @@ ZERO = 1e-18
 ROTATED = {"exact": "rotational dψ", "coexact": "gradient δβ", "harmonic": "harmonic γ"}
 """Names of the parts of a velocity that is given as the flux 1-form on a surface."""
 MAKING = {
-    ("vortices", "local"): "local: from ζ − mean ζ",
-    ("vortices", "global"): "global: from s Σ cᵢ xᵢ",
-    ("vortices", "harmonic"): "circulations: γ",
+    ("vortices", "local"): "local: vortices",
+    ("vortices", "global"): "global: moments",
+    ("vortices", "harmonic"): "harmonic: γ",
     ("torus_helmholtz", "local"): "local: dψ",
     ("torus_helmholtz", "global"): "global: Σ cᵢ γᵢ",
     ("magnetostatics", "local"): "local: a B_P",
-    ("magnetostatics", "global"): "global: h, by the charge Q",
+    ("magnetostatics", "global"): "global: by h",
 }
 
 
@@ -105,7 +105,7 @@ def task_sample(task: Task, ground: Ground, seed: int, i: int) -> Sample:
 def _letter(target: Shown) -> str:
     """ "Final vorticity ω(T)" → "ω(t)"."""
     last = target.title.split()[-1] if target.title else ""
-    return f"{last.partition('(')[0]}(t)" if "(" in last else f"{target.title} at t"
+    return f"{last.partition('(')[0]}(t)" if "(" in last else f"{target.title} (t)"
 
 
 def _carrier(task: Task, ground: Ground, made) -> Shown | None:
@@ -133,7 +133,7 @@ def file_sample(data: Dataset, ground: Ground, i: int) -> Sample:
     target = Shown.of(data.target_spec, row("target")[None])
     states = times = None
     if data.trajectory is not None:
-        states = target.named("state", f"{target.title} at t", row("trajectory", axis=1))
+        states = target.named("state", _letter(target), row("trajectory", axis=1))
         last = float(data.schema.provenance.get("config", {}).get("duration", len(states.values) - 1))
         times = np.linspace(0.0, last, len(states.values))
     return Sample(
@@ -226,6 +226,11 @@ def history(sample: Sample) -> dict[str, np.ndarray]:
     out[f"enstrophy ½∫{u}²" if moving else f"½∫{u}²"] = half
     out[f"min {u}"], out[f"max {u}"] = states.values.min(axis=1), states.values.max(axis=1)
     return out
+
+
+def mass_size(sample: Sample) -> float:
+    """Largest ∫|u| of the states, by which a drift of ∫u is measured."""
+    return float((np.abs(sample.states.values) @ sample.ground.vertex_measure).max())
 
 
 def field_rows(sample: Sample, fields: tuple[Shown, ...]) -> dict[str, list]:

@@ -12,12 +12,14 @@ from hsd.data.schema import VECTORS
 from hsd.mesh.mesh import Mesh
 from hsd.mesh.plane_cut import PlaneCut, plane_cut
 from hsd.viz import build
-from hsd.viz.scene import Arrows, Camera, Clip, Colour, Columns, Control, Glyphs, Mix, Panel, Scene, Surface
+from hsd.viz.scene import Arrows, Clip, Colour, Columns, Control, Glyphs, Mix, Panel, Scene, Surface
 from hsd.viz.task_sample import Sample, Shown, node_values
 
 PLANE = (0.0, 0.0, 1.0)
 STEP = "step"
 CUT_GLYPHS = 420
+QUANTILE, SPIKE = 0.98, 1.5
+"""Colours of lengths end at this quantile over the nodes where the largest length is SPIKE times as large."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,19 +85,30 @@ def arrow_columns(place: Place, shown: Shown, nodes: np.ndarray, labels: Sequenc
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """A field ready to be drawn: title, colour columns, arrows, and the largest size over all its times."""
+    """A field ready to be drawn.
+
+    columns, arrows : for each time;  top : largest size over all times;  end : where its colours should end
+    symbol, arrow   : names of the colour and of the arrows
+    """
 
     shown: Shown
     columns: Columns
     arrows: Columns | None
     top: float
+    end: float
     symbol: str
+    arrow: str
 
 
 def drawn(
-    place: Place, sample: Sample, shown: Shown, labels: Sequence[str] = (), carrier: Shown | None = None
+    place: Place,
+    sample: Sample,
+    shown: Shown,
+    labels: Sequence[str] = (),
+    carrier: Shown | None = None,
+    like: Shown | None = None,
 ) -> Drawn:
-    """A field on a place; ``carrier`` gives the arrows where the field has none itself."""
+    """A field on a place; ``carrier`` gives the arrows where the field has none itself, ``like`` the letter."""
     nodes = node_values(sample, shown)
     columns = steady_columns(place, nodes, labels)
     other = carrier if carrier is not None and not shown.is_vector else None
@@ -105,10 +118,11 @@ def drawn(
         arrows = arrow_columns(place, other, node_values(sample, other))
     values = columns.values
     size = np.linalg.norm(values, axis=1) if columns.is_vector else np.abs(values)
-    symbol = symbol_of(shown)
-    return Drawn(
-        shown, columns, arrows, float(size.max(initial=0.0)) or 1.0, f"|{symbol}|" if columns.is_vector else symbol
-    )
+    symbol = symbol_of(like or shown)
+    symbol = f"|{symbol}|" if columns.is_vector else symbol
+    top, end = float(size.max(initial=0.0)) or 1.0, float(np.quantile(size, QUANTILE)) if size.size else 1.0
+    end = end if columns.is_vector and top > SPIKE * end > 0 else top
+    return Drawn(shown, columns, arrows, top, end, symbol, symbol if other is None else f"|{symbol_of(other)}|")
 
 
 def symbol_of(shown: Shown) -> str:
@@ -136,6 +150,27 @@ class Picture:
     def n_steps(self) -> int:
         return 0 if self.times is None else len(self.times)
 
+    def is_state(self, one: Drawn) -> bool:
+        """Whether an input is the initial state of the target's field."""
+        kind = (self.target.shown.degree, self.target.shown.reading)
+        return self.state is not None and (one.shown.degree, one.shown.reading) == kind
+
+    @cached_property
+    def alike(self) -> tuple[Drawn, ...]:
+        """The fields that share the target's scale."""
+        states = [*([self.state] if self.state else []), *filter(self.is_state, self.inputs)]
+        return self.target, *self.parts, *states
+
+    @property
+    def end(self) -> float:
+        """Where the colours of the target's scale end: for vectors as the target asks, for numbers at the largest."""
+        return self.target.end if self.target.columns.is_vector else self.top
+
+    @property
+    def top(self) -> float:
+        """The largest size on the target's scale."""
+        return max(one.top for one in self.alike)
+
 
 def picture_of(place: Place, sample: Sample, parts: Sequence[Shown] = ()) -> Picture:
     """Everything that a scene needs, arrays included; parts with several times follow the player."""
@@ -151,7 +186,7 @@ def picture_of(place: Place, sample: Sample, parts: Sequence[Shown] = ()) -> Pic
         tuple(drawn(place, sample, shown, (), first) for shown in sample.inputs),
         states,
         drawn(place, sample, sample.target, (), last),
-        tuple(drawn(place, sample, part, labels if len(part.values) > 1 else ()) for part in parts),
+        tuple(drawn(place, sample, part, labels if len(part.values) > 1 else (), like=sample.target) for part in parts),
         sample.times,
     )
 
@@ -175,14 +210,10 @@ def scene_of(
     step : of the player (−1: the middle), moved in the page;  clip : where tets are cut, None for no cut
     """
     panels, controls = [], []
-    target = picture.target
-    alike = [picture.target, *picture.parts, *([picture.state] if picture.state else [])]
-    top = max(d.top for d in alike)
-    if picture.state is not None:
-        top = max([top, *(d.top for d in picture.inputs)])
+    target, top = picture.target, picture.end
     for i, one in enumerate(picture.inputs):
-        same = picture.state is not None
-        panels.append(_panel(picture, one, arrows, "target" if same else f"input {i}", top if same else one.top, None))
+        same = picture.is_state(one)
+        panels.append(_panel(picture, one, arrows, "target" if same else f"input {i}", top if same else one.end, None))
     if picture.state is not None:
         panels.append(_panel(picture, picture.state, arrows, "target", top, STEP))
         start = picture.n_steps // 2 if step < 0 else min(step, picture.n_steps - 1)
@@ -197,14 +228,12 @@ def scene_of(
         controls.append(Control("clip", "Cut at z", 0.0, 1.0, clip, 0.01, report=True))
         panels = [replace(panel, clip=Clip(PLANE, "clip")) for panel in panels]
     n = len(panels)
-    camera = Camera("slice", (0.0, 0.0, -1.0), (0.0, 1.0, 0.0)) if picture.place.cut is not None else None
     return Scene(
         tuple(panels),
         tuple(controls),
         theme=theme,
         caption=caption,
         columns_of_panels=3 if n in (3, 5, 6) or n > 8 else 2 if n <= 4 else 4,
-        camera=camera,
     )
 
 
@@ -216,8 +245,17 @@ def _panel(picture: Picture, one: Drawn, arrows: bool, scale: str, top: float, m
     if arrows and one.arrows is not None:
         follows = mode if one.arrows.n_columns > 1 else None
         own = one.shown.is_vector
-        layer = Arrows(picture.place.glyphs, Mix(one.arrows, mode=follows), one.symbol if own else "|v|",
-                       scale="target" if own else "carrier")  # fmt: skip
+        scale = "target" if own else "carrier"
+        layer = Arrows(picture.place.glyphs, Mix(one.arrows, mode=follows), one.arrow, scale=scale)
     what = "vector field, length coloured" if kind == "unsigned" else "values, blue negative, red positive"
     alt = f"{one.shown.title} on {picture.place.surface.name}: {what}; largest size {one.top:.3g}."
-    return Panel(picture.place.surface, colour, one.shown.title, layer, alt=alt)
+    return Panel(picture.place.surface, colour, title_of(one), layer, alt=alt)
+
+
+def title_of(one: Drawn) -> str:
+    """Short title of a panel: first word and letter of initial and final states, else without what is in brackets."""
+    words, letter = one.shown.title.split(), one.symbol.strip("|")
+    if len(words) > 2 and words[-1].endswith(")") and "(" in words[-1][1:]:
+        return f"{words[0]} {words[-1]}"
+    title = one.shown.title.partition(" (")[0]
+    return f"{title} {letter}" if title == "Velocity" else title

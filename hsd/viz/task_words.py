@@ -105,12 +105,12 @@ def card_origin(card: Mapping[str, Any]) -> str:
 
 
 def dimension_rows(card: Mapping[str, Any]) -> dict[str, list]:
-    """Principal components of inputs and target."""
+    """⋆-principal components of inputs and target: how many hold 99 % of the variance, and (Σλ)²/Σλ²."""
     entries = [*card["inputs"], card["target"]]
     return {
-        "field": [e["title"] or e["name"] for e in entries],
-        "for 99 %": [e["effective_dimension"] for e in entries],
-        "participation": [round(e["participation"], 1) for e in entries],
+        "field": [e["name"] for e in entries],
+        "99 %": [e["effective_dimension"] for e in entries],
+        "Σ²/Σλ²": [round(e["participation"], 1) for e in entries],
     }
 
 

@@ -31,10 +31,11 @@ export class Overlay {
   layout(w, h, n, scene) {
     const { theme } = this.view;
     const coloured = scene.panels.map((p) => p.colour).filter(Boolean);
-    // one bar at the right for all, where all share a scale
-    this.common = n > 1 && coloured.length > 1 && coloured[0].scale != null && coloured.every((c) => c.scale === coloured[0].scale);
+    // a strip at the right with one bar a scale, where all panels share one scale, or many panels two
+    const scales = [...new Set(coloured.map((c) => c.scale ?? null))];
+    this.common = n > 1 && !scales.includes(null) && (scales.length === 1 ? coloured.length > 1 : scales.length === 2 && coloured.length > 3);
     const cols = Math.min(n, scene.layout.cols ?? this.columns(w, h, scene)), rows = Math.ceil(n / cols);
-    const strip = this.common ? barWidth(coloured[0], theme, w / cols) : 0;
+    const strip = this.common ? Math.max(...coloured.map((c) => barWidth(c, theme, w / cols))) : 0;
     const cw = (w - strip) / cols, ch = h / rows;
     const cells = [];
     this.barBoxes = [];
@@ -45,8 +46,11 @@ export class Overlay {
       if (bar) this.barBoxes.push({ panel: i, box: { x: x + cw - bar, y, width: bar, height: ch } });
     }
     if (this.common) {
-      const panel = scene.panels.findIndex((p) => p.colour);
-      this.barBoxes = [{ panel, box: { x: w - strip, y: 0, width: strip, height: h } }];
+      const part = h / scales.length;
+      this.barBoxes = scales.map((scale, j) => ({
+        panel: scene.panels.findIndex((p) => p.colour && (p.colour.scale ?? null) === scale),
+        box: { x: w - strip, y: j * part, width: strip, height: part },
+      }));
     }
     this.rightBar = Math.max(0, ...this.barBoxes.filter(({ box }) => box.x + box.width > w - 1).map(({ box }) => box.width));
     this.build(scene, cells);
