@@ -40,7 +40,7 @@ def controls(ready) -> None:
         left.button("Prev", key="tasks:previous", args=(-1, last), shortcut="j", **options)
         right.button("Next", key="tasks:next", args=(1, last), shortcut="k", **options)
         if name != view.OWN:
-            bound_segments("Nodes", "tasks.nodes", view.NODES, lambda n: str(n) if n else "default")
+            bound_segments("Nodes", "tasks.nodes", view.nodes_of(get_state()), lambda n: str(n) if n else "default")
         if ready:
             bound_segments("Split", "tasks.split", ready.splits, view.SPLITS.get)
             if ready.mesh.dim == 3:

@@ -35,6 +35,11 @@ def titles() -> dict[str, str]:
     return {name: task(name).title for name in TASKS} | {OWN: "Own dataset file"}
 
 
+def nodes_of(state: AppState) -> list[int]:
+    """Resolutions to choose from, that of the link included."""
+    return sorted({*NODES, state.tasks.nodes})
+
+
 @dataclass(frozen=True, eq=False)
 class Loaded:
     """The sample in force and where it is from: a task or a dataset file, never both.

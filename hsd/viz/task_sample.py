@@ -105,7 +105,7 @@ def task_sample(task: Task, ground: Ground, seed: int, i: int) -> Sample:
 def _letter(target: Shown) -> str:
     """ "Final vorticity ω(T)" → "ω(t)"."""
     last = target.title.split()[-1] if target.title else ""
-    return f"{last.partition('(')[0]}(t)" if "(" in last else f"{target.title} (t)"
+    return f"{last.partition('(')[0]}(t)" if "(" in last else f"{target.title} at t"
 
 
 def _carrier(task: Task, ground: Ground, made) -> Shown | None:
