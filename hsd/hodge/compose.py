@@ -80,7 +80,10 @@ class Composer:
     @cached_property
     def _free(self) -> DEC:
         """The same star without boundary condition: blobs belong to the shape, not to the condition."""
-        return DEC(self.mesh, self.solver.dec.kind, "absolute")
+        own = self.solver.dec
+        if own.bc == "absolute" and not own.consistent_mass:
+            return own
+        return DEC(self.mesh, own.kind, "absolute")
 
     @cached_property
     def length(self) -> float:
