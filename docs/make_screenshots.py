@@ -19,6 +19,7 @@ PORT = 8899
 PAGES = {
     "mesh": "?shape=torus",
     "harmonic_modes": "harmonic_modes",
+    "harmonic_modes_tets": "harmonic_modes?mesh=ball_with_cavity&k=2&loops=0",
     "hodge_decomposition": "hodge_decomposition",
     "spectral_energy": "spectral_energy",
 }
@@ -59,10 +60,14 @@ def shoot(browser, url: str, theme: str, size: tuple[int, int], name: str) -> No
     page.route("**/*", lambda route: route.continue_() if "localhost" in route.request.url else route.abort())
     start = time.perf_counter()
     page.goto(url + ("&" if "?" in url else "?") + f"theme={theme}")
-    page.locator("canvas").first.wait_for(timeout=60000)
-    page.wait_for_timeout(5000)
+    page.locator(".hsd-viewer[data-state=rest]").first.wait_for(timeout=60000)
+    first = time.perf_counter() - start
+    page.wait_for_timeout(2500)
+    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for(timeout=60000)
+    page.locator(".hsd-viewer[data-state=rest]").first.wait_for(timeout=60000)
+    page.wait_for_timeout(1000)
     page.screenshot(path=OUT / f"{name}-{size[0]}x{size[1]}-{theme}.png")
-    sys.stdout.write(f"{name} {size[0]}x{size[1]} {theme}: {time.perf_counter() - start:.1f} s\n")
+    sys.stdout.write(f"{name} {size[0]}x{size[1]} {theme}: at rest after {first:.1f} s\n")
     page.close()
 
 
