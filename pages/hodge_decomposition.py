@@ -71,7 +71,8 @@ def scene_of(p, state, field, parts, surface, solver):
     if options.show == "zeros":
         found, why = zeros_or_why(p, state, field, parts)
         if found:
-            text = "Zeros: red source, blue sink, orange and pink vortices ↺ ↻, black saddle (index −1)."
+            turning = "orange and pink vortices ↺ ↻" if mesh.orientation is not None else "orange vortex (of no sense)"
+            text = f"Zeros: red source, blue sink, {turning}, black saddle (index −1)."
             look = {"arrows": options.arrows, "theme": state.theme, "caption": text}
             return scenes.zeros_scene(picture, surface, found, **look), []
         notes = [f"{why} The parts are shown without zeros."]

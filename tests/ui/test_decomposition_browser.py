@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import signal
 
 import numpy as np
 import pytest
@@ -126,3 +129,25 @@ def test_in_tets_arrows_stand_on_the_cut_and_titles_stand_clear_of_the_shape(app
     slide(app, 0.0, 3)  # all cut away
     app.settle()
     assert app.js("v.panels[0].markers().length") == 0
+
+
+def test_a_large_field_is_asked_for_found_after_a_reload_and_its_death_is_told(app, tmp_path_factory):
+    """The worker is killed as a machine out of memory would: the page says so, and it may be started again."""
+    app.page.goto(f"{app.address}/{PAGE}mesh=ball&n=9000&k=1")
+    app.page.get_by_text("takes about").wait_for(timeout=30_000)
+    app.page.get_by_role("button", name="Compute", exact=True).click()
+    app.page.get_by_role("button", name="Cancel", exact=True).wait_for()
+    app.page.reload()
+    app.page.get_by_role("button", name="Cancel", exact=True).wait_for(timeout=20_000)
+    records = [json.loads(p.read_text()) for p in tmp_path_factory.getbasetemp().glob("app*/cache/jobs/*/job.json")]
+    os.kill(max(records, key=lambda r: r["start"])["pid"], signal.SIGKILL)
+    app.page.get_by_text("The computation was interrupted before it was done").wait_for()
+    app.page.get_by_role("button", name="Compute", exact=True).wait_for()
+    assert not app.page.get_by_text("Pythagoras").count()
+
+
+def test_zeros_of_the_klein_bottle_sum_to_its_euler_characteristic(app):
+    app.open(f"{PAGE}mesh=klein&n=600&show=zeros")
+    assert app.js("v.scene.panels.map((p) => p.title).every((t) => t.includes('Σ index = 0'))")
+    labels = app.js("v.scene.panels.flatMap((p) => p.dots.map((d) => d.label))")
+    assert set(labels) <= {"source", "sink", "vortex", "saddle"} and "saddle" in labels
