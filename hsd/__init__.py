@@ -50,6 +50,7 @@ _HOME_OF = {
     "load": "hsd.training.predictor",
     "Domain": "hsd.data.domain",
     "Dataset": "hsd.data.dataset",
+    "Ground": "hsd.data.ground",
 }
 
 __all__ = ["__version__", *sorted(_HOME_OF)]
