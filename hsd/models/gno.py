@@ -67,7 +67,8 @@ class GNO(Operator):
         super().__init__(domain, config)
         c, s, dim = self.config, self.signature, n_places(domain)
         self.lift = mlp([s.node_inputs + dim, c.hidden, c.hidden])
-        self.edges = mlp([2 * dim + 1, c.kernel, c.kernel, c.depth * c.hidden])
+        self.edges = mlp([2 * dim + 1, c.kernel, c.kernel])
+        self.channels = nn.Linear(c.kernel, c.depth * c.hidden)
         self.own = nn.ModuleList(nn.Linear(c.hidden, c.hidden) for _ in range(c.depth))
         self.mixed = nn.ModuleList(nn.Linear(c.hidden, c.hidden, bias=False) for _ in range(c.depth))
         self.project = mlp([c.hidden, c.projection, s.node_outputs])
@@ -87,8 +88,9 @@ class GNO(Operator):
         """μ_j κ(x_i, x_j) of all layers, (depth, hidden, E)."""
         c = self.config
         features, weights = domain.cached(("gno", c.radius, c.neighbours), lambda: self.edge_features(graph, domain))
-        values = self.edges(features) * weights[:, None]
-        return values.T.reshape(c.depth, c.hidden, graph.n_edges)
+        hidden = nn.functional.gelu(self.edges(features))
+        values = torch.addmm(self.channels.bias[:, None], self.channels.weight, hidden.T)  # channels first
+        return (values * weights).reshape(c.depth, c.hidden, graph.n_edges)
 
     def edge_features(self, graph: Graph, domain: Domain) -> tuple[torch.Tensor, torch.Tensor]:
         """x_i, (x_j − x_i)/r and its length, (E, 2D + 1), and μ_j, (E,)."""
