@@ -14,9 +14,9 @@ from hsd.data.domain import Domain
 from hsd.data.domain_arrays import DomainSpec
 from hsd.data.ground import Ground
 from hsd.data.normaliser import Normaliser
+from hsd.data.plan import Plan
 from hsd.data.schema import VECTORS
 from hsd.data.tasks import TASKS
-from hsd.data.tasks import task as make_task
 from hsd.errors import InputError
 from hsd.linalg import Progress, silent
 
@@ -75,7 +75,8 @@ def domain_of(dataset: Dataset, n_modes: int, mesh: int = 0, progress: Progress 
     spec = domain_spec(dataset, n_modes)
     ground = Ground(dataset.meshes[mesh], spec.star, spec.bc)
     name = dataset.schema.task
-    frame = make_task(name).frame(ground) if name in TASKS else None
+    changed = dataset.schema.provenance.get("config", {})
+    frame = Plan.of(name, config=changed).make_task().frame(ground) if name in TASKS else None
     return Domain.from_mesh(dataset.meshes[mesh], spec, dataset.named_fields(mesh), frame, progress, ground)
 
 
