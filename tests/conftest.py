@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import pytest
+for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # two workers on two cores, set before numpy is loaded
+    os.environ.setdefault(_variable, "1")
+
+import pytest  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 
