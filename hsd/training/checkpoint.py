@@ -111,7 +111,8 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
     path = Path(path)
     manifest = read_manifest(path)
     raw = path.read_bytes()
-    if raw[:2] == b"\x80\x02" or raw[:4] == b"PK\x03\x04" or raw[:1] == b"\x80":
+    is_header = raw[8:9] == b"{"  # safetensors start with the length of a JSON header, whose first byte may be 0x80
+    if not is_header and (raw[:4] == b"PK\x03\x04" or raw[:1] == b"\x80"):
         raise InputError(
             f"{path.name} is a pickle file under another name; it is not opened, because pickles can run code.",
             "pickle",
