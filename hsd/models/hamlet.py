@@ -33,7 +33,7 @@ class HAMLETConfig(ModelConfig):
     octaves, ratio       : frequencies of sines and cosines of the places; hidden over outer width of feed-forwards
     """
 
-    lr: float = 2e-3
+    lr: float = 3e-3
     weight_decay: float = 1e-4
     width: int = 64
     heads: int = 4

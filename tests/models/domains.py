@@ -24,10 +24,10 @@ def domain_of(name: str, n_modes: int = 24, nodes: int | None = None, dtype=torc
 
 
 @cache
-def batch_of(name: str, size: int = 4, n_modes: int = 24, dtype=torch.float32) -> Batch:
+def batch_of(name: str, size: int = 4, n_modes: int = 24, dtype=torch.float32, nodes: int | None = None) -> Batch:
     """Real samples of the task, every form scaled to root mean square 1 in its ⋆-norm."""
     this = task(name)
-    domain = domain_of(name, n_modes, None, dtype)
+    domain = domain_of(name, n_modes, nodes, dtype)
     ground = Ground(domain.mesh)
     made = this.realise(this.samples(0, 0, size), ground)
 
