@@ -1,6 +1,7 @@
-"""Pictures of every page at two sizes, light and projector: ``python docs/make_screenshots.py`` (needs chromium).
+"""Pictures of every page, light and projector: ``python docs/make_screenshots.py [NAME …]`` (needs chromium).
 
-The server listens on this machine only and every outside host is blocked.  Files: docs/screens/PAGE-SIZE-THEME.png.
+Without names all are drawn, else those that begin with one of them.  The server listens on this machine only and every
+outside host is blocked.  Files: docs/screens/NAME-SIZE-THEME.png.
 """
 
 from __future__ import annotations
@@ -24,10 +25,30 @@ PAGES = {
     "spectral_energy": "spectral_energy",
 }
 SIZES = ((1280, 720), (1920, 1080))
+TASKS = {
+    "external_aerodynamics": "split=making",
+    "magnetostatics": "sample=2",
+    "toroidal_transport": "sample=0&step=5",
+    "ellipsoid_aerodynamics": "split=making",
+    "torus_helmholtz": "split=hodge&sample=1",
+    "vorticity_dynamics": "sample=3&step=10",
+}
+PROJECTED = ("magnetostatics", "vorticity_dynamics")
 ARGS = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 
 
-def main() -> None:
+def pictures():
+    """(name, path, size, theme) of all pictures."""
+    for name, path in PAGES.items():
+        for size in SIZES:
+            for theme in ("light", "projector"):
+                yield name, path, size, theme
+    for name, options in TASKS.items():
+        for theme in ("light", "projector") if name in PROJECTED else ("light",):
+            yield f"tasks-{name}", f"tasks?task={name}&{options}", SIZES[0], theme
+
+
+def main(names: list[str]) -> None:
     OUT.mkdir(parents=True, exist_ok=True)
     server = subprocess.Popen(
         [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(PORT)],
@@ -45,10 +66,9 @@ def main() -> None:
                 time.sleep(0.25)
         with sync_playwright() as play:
             browser = play.chromium.launch(executable_path="/usr/bin/chromium", args=ARGS)
-            for page_name, path in PAGES.items():
-                for width, height in SIZES:
-                    for theme in ("light", "projector"):
-                        shoot(browser, f"{address}/{path}", theme, (width, height), page_name)
+            for name, path, size, theme in pictures():
+                if not names or name.startswith(tuple(names)):
+                    shoot(browser, f"{address}/{path}", theme, size, name)
             browser.close()
     finally:
         server.terminate()
@@ -72,4 +92,4 @@ def shoot(browser, url: str, theme: str, size: tuple[int, int], name: str) -> No
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

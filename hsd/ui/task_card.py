@@ -129,7 +129,8 @@ def card_tables(state: AppState, name: str, default_nodes: int) -> None:
     if card is None:
         st.info("There is no card yet; compute it beside the picture.")
         return
-    st.caption(f"{words.card_origin(card)}. Betti numbers {tuple(card['mesh']['betti'])}, split {card['split']}.")
+    split = ", ".join(f"{n} {part}" for part, n in card["split"].items())
+    st.caption(f"{words.card_origin(card)}. Betti numbers {tuple(card['mesh']['betti'])}; split: {split}.")
     left, right = st.columns(2)
     percent = {"share": st.column_config.NumberColumn(format="percent")}
     left.dataframe(words.share_rows(card), hide_index=True, column_config=percent, key="tasks/card/shares")

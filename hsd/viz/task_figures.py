@@ -13,7 +13,7 @@ from hsd.viz.palettes import CATEGORICAL
 from hsd.viz.palettes import PARTS as LOOKS
 from hsd.viz.style import Ink, styled
 
-DASHES = ("solid", "dash", "dot", "dashdot")
+DASHES, STROKES = ("solid", "dash"), ("—", "- -")
 PATTERNS = ("", ".", "+", "-")
 HARMONIC, LOCAL, FAR = "harmonic", "local", "global"
 
@@ -37,7 +37,7 @@ def history_figure(
             strips[-1].append(name)
         else:
             strips.append([name])
-    heads = [" and ".join(f"{name} ({DASHES[i]})" if len(s) > 1 else name for i, name in enumerate(s)) for s in strips]
+    heads = [", ".join(f"{name} {STROKES[i]}" if len(s) > 1 else name for i, name in enumerate(s)) for s in strips]
     figure = make_subplots(rows=len(strips), cols=1, shared_xaxes=True, vertical_spacing=0.13, subplot_titles=heads)
     step = int(np.clip(step, 0, len(times) - 1))
     colours = iter(CATEGORICAL)
@@ -64,7 +64,7 @@ def history_figure(
     figure.update_annotations(font_size=ink.size, x=0, xanchor="left")
     figure.update_xaxes(range=[times[0], times[-1] + 0.02 * (times[-1] - times[0])])
     figure.update_xaxes(title_text="time t", row=len(strips), col=1)
-    figure.update_yaxes(nticks=3)
+    figure.update_yaxes(nticks=5 if ink.size < 16 else 4)
     return figure
 
 
@@ -106,7 +106,8 @@ def shares_figure(card: Mapping[str, Any], ink: Ink) -> go.Figure:
             )  # fmt: skip
             shown.add(name)
     styled(figure, ink, 5 * ink.size + (26 + ink.size) * len(rows))
-    legend = {"traceorder": "normal", "entrywidth": 5.2 * ink.size, "entrywidthmode": "pixels", "x": -0.2}
+    legend = {"traceorder": "normal", "entrywidth": 0.5, "entrywidthmode": "fraction", "x": -0.1}
+    legend["font"] = {"size": min(ink.size - 1, 14)}
     margin = {"r": 2 * ink.size, "t": 4 * ink.size}
     figure.update_layout(barmode="stack", bargap=0.25, legend=legend, margin=margin)
     figure.update_xaxes(range=[0, 1.004], tickvals=[0, 0.5, 1], tickformat=".0%", fixedrange=True)

@@ -17,7 +17,7 @@ from hsd.viz.task_sample import Sample, Shown, node_values
 
 PLANE = (0.0, 0.0, 1.0)
 STEP = "step"
-CUT_GLYPHS = 420
+CUT_GLYPHS = 200
 QUANTILE, SPIKE = 0.98, 1.5
 """Colours of lengths end at this quantile over the nodes where the largest length is SPIKE times as large."""
 

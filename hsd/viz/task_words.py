@@ -110,7 +110,7 @@ def dimension_rows(card: Mapping[str, Any]) -> dict[str, list]:
     return {
         "field": [e["name"] for e in entries],
         "99 %": [e["effective_dimension"] for e in entries],
-        "Σ²/Σλ²": [round(e["participation"], 1) for e in entries],
+        "(Σλ)²/Σλ²": [round(e["participation"], 1) for e in entries],
     }
 
 
