@@ -73,7 +73,7 @@ class GNOT(Operator):
 
     Attention is normalised and linear in the number of vertices; the source and each family of named fields have an
     encoder, keys and values of their own; experts are mixed by a gate that reads the place.
-    Parameters: 231k–251k.
+    Parameters: 237k–255k.
     """
 
     name = "gnot"
@@ -81,8 +81,8 @@ class GNOT(Operator):
     citation = "Hao et al. 2023, GNOT: a general neural operator transformer for operator learning"
     differences = (
         "Sums over vertices are weighted by area (volume), so that they are integrals on any mesh; queries also read "
-        "the inputs at their own vertex, since inputs and output share the mesh; one gate serves both mixtures of a "
-        "block."
+        "the inputs at their own vertex, since inputs and output share the mesh; places have sines and cosines "
+        "beside them; one gate serves both mixtures of a block."
     )
     reads = "node values and positions, each input function apart"
     mesh_free = True

@@ -61,7 +61,7 @@ class HAMLET(Operator):
     """Encode each input function, merge, ``layers`` of graph-local attention, cross-attention from places, decode.
 
     The graph joins vertices within a radius, so that neighbourhoods have one size on every mesh.
-    Parameters: 262k–278k.
+    Parameters: 272k–282k.
     """
 
     name = "hamlet"

@@ -58,7 +58,7 @@ class ONO(Operator):
 
     Each block orthonormalises its features by the Cholesky factor of their covariance (of the batch in training, its
     running mean afterwards) and integrates against the kernel Σ σ_i ψ̂_i ψ̂_i.
-    Parameters: 294k–295k.
+    Parameters: 298k–300k.
     """
 
     name = "ono"
@@ -66,7 +66,8 @@ class ONO(Operator):
     citation = "Xiao et al. 2024, Improved operator learning by orthogonal attention"
     differences = (
         "Scalar products are integrals over the mesh, weighted by area (volume); the feature network's attention is "
-        "the normalised linear one (the paper leaves it open); feed-forward layers of the solution are residual."
+        "the normalised linear one (the paper leaves it open); feed-forward layers of the solution are residual; "
+        "places have sines and cosines beside them; features are normalised before they span the basis."
     )
     reads = "node values and positions"
     mesh_free = True

@@ -83,8 +83,9 @@ class GalerkinAttention(nn.Module):
 class OrthogonalAttention(nn.Module):
     """(K f)(x) = Σ_i σ_i ψ̂_i(x) ⟨ψ̂_i, V f⟩, σ > 0, ψ̂ = ψ L⁻ᵀ with L Lᵀ = E⟨ψ, ψᵀ⟩ over the samples.
 
-    ψ are learned features and ψ̂ estimates the eigenfunctions of the kernel.  In training L comes from the batch, whose
-    covariance also moves the buffer ``covariance``; in evaluation it comes from that buffer.
+    ψ̂ estimates the eigenfunctions of the kernel, ψ is linear in the normalised features.  In training L comes from the
+    batch, whose covariance also moves the buffer ``covariance``; in evaluation it comes from that buffer.  While
+    weights move fast the buffer lags behind, so that errors in evaluation are large until the learning rate has fallen.
     forward: features (B, n, C), f (B, n, C), shares (n,) of the vertices → (B, n, C)
     Source: Xiao et al. 2024, Improved operator learning by orthogonal attention, section 3.
     """
@@ -95,6 +96,7 @@ class OrthogonalAttention(nn.Module):
     def __init__(self, width: int, modes: int, momentum: float = 0.9):
         super().__init__()
         self.momentum = momentum
+        self.norm = nn.LayerNorm(width)
         self.features = nn.Linear(width, modes)
         self.value = nn.Linear(width, width)
         self.strength = nn.Parameter(torch.zeros(modes))
@@ -108,7 +110,7 @@ class OrthogonalAttention(nn.Module):
 
     def orthonormal(self, x: torch.Tensor, shares: torch.Tensor) -> torch.Tensor:
         """ψ̂, (B, n, modes)."""
-        psi = self.features(x)
+        psi = self.features(self.norm(x))
         with torch.autocast(psi.device.type, enabled=False):
             psi = psi.to(shares.dtype)
             covariance = self.covariance
