@@ -233,13 +233,19 @@ def _points(viewer) -> dict:
     return ast.literal_eval(viewer.page.locator("[data-testid=stCode]").inner_text())
 
 
+def _wait_for_points(viewer, words: str) -> None:
+    """The server's answer has come: its list of points holds these words."""
+    viewer.page.locator("[data-testid=stCode]").filter(has_text=words).wait_for(timeout=20_000)
+    viewer.settle()
+
+
 def test_points_are_placed_dragged_and_deleted_at_the_right_face(viewer):
     viewer.open("place")
     mesh = hsd.gallery("sphere", 1500)
     surface = build.surface_of(mesh)
     camera = viewer.cameras()
     viewer.page.mouse.click(*viewer.at(0.5, 0.5))
-    viewer.settle()
+    _wait_for_points(viewer, "'p1'")
 
     def check(name: str, x: float, y: float) -> None:
         kind, face, bary = _points(viewer)[name]
@@ -261,7 +267,7 @@ def test_points_are_placed_dragged_and_deleted_at_the_right_face(viewer):
     viewer.settle()
     check("p1", 0.42, 0.6)
     viewer.page.mouse.click(*viewer.at(0.55, 0.35))
-    viewer.settle()
+    _wait_for_points(viewer, "'p2'")
     check("p2", 0.55, 0.35)
     assert viewer.cameras() == camera
     viewer.page.mouse.click(*viewer.at(0.42, 0.6))  # selects
