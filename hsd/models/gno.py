@@ -11,9 +11,12 @@ from torch import nn
 from hsd.data.batch import Batch
 from hsd.data.domain import Domain
 from hsd.models.base import ModelConfig, Operator, Prediction
-from hsd.nn.message_passing import Graph, radius_graph, vertex_weights
+from hsd.nn.message_passing import Graph, mean_edge, radius_graph, vertex_weights
 from hsd.nn.mlp import mlp
 from hsd.nn.node_features import n_places, node_features
+
+LEAST = 1.25
+"""Smallest radius in mean edges."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +24,8 @@ class GNOConfig(ModelConfig):
     """Defaults of the paper's table (P-G.5), magnetostatics and aerodynamics.
 
     hidden, projection, depth : width of the node channels, of the decoder, number of kernel integrals
-    radius     : of the neighbourhoods, in units of the domain (radius of the ball or sphere of equal size)
+    radius     : of the neighbourhoods, in units of the domain (radius of the ball or sphere of equal size); on meshes
+                 whose mean edge is longer than 4/5 of it: 5/4 of the mean edge, so that vertices have neighbours
     neighbours : most vertices of a neighbourhood that are integrated over
     kernel     : hidden width of the edge network;  the table has none: chosen for 200k–310k parameters
     """
@@ -75,7 +79,7 @@ class GNO(Operator):
 
     def predict(self, batch: Batch, domain: Domain) -> Prediction:
         c = self.config
-        graph = radius_graph(domain, c.radius, c.neighbours)
+        graph = radius_graph(domain, self.radius(domain), c.neighbours)
         kernels = self.kernels(graph, domain)  # (depth, hidden, E)
         v = self.lift(node_features(batch, domain).transpose(0, 1)).permute(2, 0, 1)  # (hidden, n, B)
         for kernel, own, mixed in zip(kernels, self.own, self.mixed, strict=True):
@@ -83,6 +87,12 @@ class GNO(Operator):
             out = own.weight @ v.flatten(1) + mixed.weight @ integral.to(v.dtype).flatten(1) + own.bias[:, None]
             v = v + nn.functional.gelu(out).reshape(v.shape)
         return Prediction(self.project(v.permute(2, 1, 0)))
+
+    def radius(self, domain: Domain) -> float:
+        """That of the config, at least ``LEAST`` mean edges."""
+        return domain.cached(
+            ("gno radius", self.config.radius), lambda: max(self.config.radius, LEAST * mean_edge(domain))
+        )
 
     def kernels(self, graph: Graph, domain: Domain) -> torch.Tensor:
         """μ_j κ(x_i, x_j) of all layers, (depth, hidden, E)."""

@@ -203,6 +203,12 @@ def radius_graph(domain: Domain, radius: float, limit: int) -> Graph:
     return domain.cached(("radius_graph", radius, limit), make)
 
 
+def mean_edge(domain: Domain) -> float:
+    """Mean length of the mesh's edges in ``moment_points``."""
+    ends = domain.arrays["moment_points"][domain.arrays["edges"]]  # (E, 2, D)
+    return float(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1).mean())
+
+
 def near_pairs(points: np.ndarray, radius: float, limit: int) -> tuple[np.ndarray, np.ndarray]:
     """(senders, receivers) of :func:`radius_graph` for points (n, D)."""
     tree, n = cKDTree(points), len(points)
