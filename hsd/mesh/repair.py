@@ -118,7 +118,14 @@ def wound(mesh: Mesh) -> tuple[dict[int, np.ndarray], dict[int, np.ndarray]]:
 def orient(mesh: Mesh) -> tuple[Mesh, list[Notice]]:
     """Winding made consistent, following most of each component; topology and positions unchanged.
 
-    Raises TopologyError (non_orientable)."""
+    Raises TopologyError (non_orientable; nonmanifold, where the step ``split`` has to come first)."""
+    n = len(mesh.complex.nonmanifold_facets)
+    if n:
+        raise TopologyError(
+            f"Faces cannot be turned to agree across {n} non-manifold edge{'' if n == 1 else 's'}; "
+            "take the step 'split' before 'orient'.",
+            "nonmanifold",
+        )
     sign = mesh.require_orientation("A consistent winding")
     turned = np.flatnonzero(sign != (mesh.winding if mesh.winding is not None else sign))
     if not len(turned):
@@ -234,14 +241,16 @@ def boundary_cycles(mesh: Mesh) -> list[np.ndarray]:
 def fill_holes(mesh: Mesh, max_hole: int = 12) -> tuple[Mesh, list[Notice]]:
     """Boundary loops of up to max_hole edges closed by triangles on their own vertices; χ grows by 1 a loop.
 
-    A loop is left open when a new triangle would bring a third face to an edge or would be there already.
+    A loop is left open when a new triangle would bring a third face to an edge or would be there already.  Loops left
+    open are told: how many, and how long the longest one above max_hole is.
     """
     rows, origins = wound(mesh)
     cx = mesh.complex
-    new, filled, refused = [], 0, 0
+    new, filled, refused, above = [], 0, 0, []
     used = set(map(tuple, cx.simplices(1).tolist()))
     for loop in boundary_cycles(mesh):
         if len(loop) > max_hole:
+            above.append(len(loop))
             continue
         triangles, _, crossing = triangulate(mesh.points, CellBlock.of_lengths("polygon", loop, [len(loop)]))
         outline = {tuple(sorted(pair)) for pair in zip(loop.tolist(), np.roll(loop, -1).tolist())}
@@ -253,16 +262,32 @@ def fill_holes(mesh: Mesh, max_hole: int = 12) -> tuple[Mesh, list[Notice]]:
         used |= inner
         new.append(triangles)
         filled += 1
+    notes = []
+    if refused:
+        notes.append(Notice("holes_left", f"{_holes(refused)} could not be filled without overlap."))
+    if above:
+        longest = f"the longest has {max(above)}" if len(above) > 1 else f"it has {above[0]}"
+        notes.append(
+            Notice(
+                "holes_left",
+                f"{_holes(len(above))} with more than {max_hole} edges stayed open; {longest}. "
+                "A higher limit (max_hole) closes more.",
+            )
+        )
     if not filled:
-        return mesh, [Notice("holes_left", f"{refused} holes could not be filled without overlap.")] if refused else []
+        return mesh, notes
     added = np.concatenate(new)
     rows[2] = np.concatenate([rows[2], added])
     origins[2] = np.concatenate([origins[2], np.full(len(added), -1)])
     note = Notice(
         "filled_holes",
-        f"{filled} holes of up to {max_hole} edges were closed with {len(added)} faces; {refused} were left.",
+        f"{_holes(filled)} of up to {max_hole} edges closed with {len(added)} faces.",
     )
-    return rebuilt(mesh, rows, origins, mesh.points, np.arange(cx.n_vertices)), [note]
+    return rebuilt(mesh, rows, origins, mesh.points, np.arange(cx.n_vertices)), [note, *notes]
+
+
+def _holes(n: int) -> str:
+    return f"{n} hole{'' if n == 1 else 's'}"
 
 
 def largest(mesh: Mesh) -> tuple[Mesh, list[Notice]]:

@@ -11,7 +11,7 @@ from hsd.mesh.facts import facts
 from hsd.mesh.io import load_mesh_bytes
 from hsd.mesh.mesh import Mesh
 from hsd.mesh.primitives import GALLERY, gallery
-from hsd.mesh.repair import STEPS, repair
+from hsd.mesh.repair import STEPS, boundary_cycles, repair
 from tests.mesh.small_files import CUBE, TRIANGLES, cube, cube_tets
 from tests.mesh.test_validate import BAD, OCTA, OCTA_FACES, flipped
 
@@ -121,8 +121,9 @@ def test_filling_a_hole_adds_one_to_chi(name):
     keep[INNER[name]] = False
     holed = Mesh.from_cells(whole.points, whole.oriented_cells()[keep])
     assert topology(holed)["boundary_loops"] == topology(whole)["boundary_loops"] + 1
-    mended, (notice,) = repair(holed, ("fill_holes",), max_hole=3)
+    mended, (notice, *left) = repair(holed, ("fill_holes",), max_hole=3)
     assert notice.kind == "filled_holes" and topology(mended) == topology(whole)
+    assert [n.kind for n in left] == ["holes_left"] * bool(boundary_cycles(whole))  # its own boundary stays
     assert np.array_equal(mended.complex.simplices(2), whole.complex.simplices(2))
     assert facts(mended)["consistently_oriented"] == facts(whole)["consistently_oriented"]
     assert_maps_hold(holed, mended)
@@ -130,8 +131,12 @@ def test_filling_a_hole_adds_one_to_chi(name):
 
 def test_large_holes_and_occupied_ones_stay_open():
     annulus = SURFACES["annulus"]
-    same, record = repair(annulus, ("fill_holes",), max_hole=3)
-    assert same is annulus and record == ()
+    same, (notice,) = repair(annulus, ("fill_holes",), max_hole=3)
+    assert same.complex.counts == annulus.complex.counts
+    longest = max(len(loop) for loop in boundary_cycles(annulus))
+    assert notice.kind == "holes_left" and f"2 holes with more than 3 edges stayed open; the longest has {longest}" in (
+        notice.message
+    )
     open_cube = Mesh.from_cells(CUBE, TRIANGLES[1:])
     mended, _ = repair(open_cube, ("fill_holes",))
     assert facts(mended)["closed"] and facts(mended)["volume"] == pytest.approx(1.0)
@@ -160,6 +165,15 @@ def test_a_sound_mesh_is_left_as_it_is(step):
     sound = cube()
     same, record = repair(sound, (step,))
     assert same is sound and record == ()
+
+
+def test_non_manifold_edges_are_to_be_split_before_faces_are_turned():
+    book = BAD["nonmanifold_edge"][0]
+    with pytest.raises(TopologyError, match="'split' before 'orient'") as caught:
+        repair(book, ("orient",))
+    assert caught.value.kind == "nonmanifold"
+    mended, _ = repair(book, ("split", "orient"))
+    assert facts(mended)["consistently_oriented"]
 
 
 def test_repair_refuses_what_it_cannot_do():
