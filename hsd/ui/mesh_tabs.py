@@ -13,7 +13,7 @@ from hsd.errors import HsdError, Notice
 from hsd.hodge.report import report as report_now
 from hsd.mesh.io import WRITERS, save_mesh
 from hsd.mesh.mesh import Mesh
-from hsd.mesh.repair import STEPS
+from hsd.mesh.repair import MAX_IDS
 from hsd.ui import cached
 from hsd.ui.admission import Admission, admission
 from hsd.ui.bound import bound_multiselect, bound_number, bound_selectbox, bound_slider, bound_text
@@ -25,7 +25,8 @@ from hsd.viz.defects import Marks, short
 
 HARMLESS = {
     "welded", "alpha_complex", "clique_complex", "relabelled_vertices", "several_components", "unreferenced_vertices",
-    "duplicate_points", "oriented", "collapsed", "split", "filled_holes", "largest_component", "higher_order_cells",
+    "duplicate_points", "oriented", "collapsed", "split", "filled_holes", "holes_left", "largest_component",
+    "higher_order_cells",
 }  # fmt: skip
 DEFECTS = {
     "consistently_oriented": "consistently oriented",
@@ -36,12 +37,13 @@ DEFECTS = {
     "zero_volume_tets": "tetrahedra without volume",
 }
 STEP_WORDS = {
-    "orient": "orient: turn faces so that all agree",
     "collapse": "collapse: remove faces without area",
-    "split": "split: take non-manifold vertices apart",
+    "split": "split: take non-manifold edges and vertices apart",
+    "orient": "orient: turn faces so that all agree",
     "fill_holes": "fill holes",
     "largest": "largest component only",
 }
+"""Steps in the order that makes each possible, with their words."""
 
 
 def caption(mesh: Mesh, marks: list[Marks]) -> str:
@@ -51,7 +53,11 @@ def caption(mesh: Mesh, marks: list[Marks]) -> str:
         text += " It has no positions of its own; the drawing is a layout and its lengths are not those of the mesh."
     for mark in marks:
         found = ((mark.vertices, "vertex", "vertices"), (mark.faces, "face", "faces"), (mark.edges, "edge", "edges"))
-        parts = [f"{len(ids)} {many if len(ids) != 1 else one}" for ids, one, many in found if len(ids)]
+        parts = [
+            f"{'the first ' if len(ids) == MAX_IDS else ''}{len(ids)} {many if len(ids) != 1 else one}"
+            for ids, one, many in found
+            if len(ids)
+        ]
         text += f" Marked as “{short(mark.kind)}”: {', '.join(parts)}."
     return text
 
@@ -61,7 +67,12 @@ def betti(report: dict) -> None:
     numbers = ", ".join(f"b{k}\u00a0=\u00a0{b}" for k, b in enumerate(report["betti_Q"]))
     words = (("component", "components"), ("independent loop", "independent loops"), ("cavity", "cavities"))
     said = ", ".join(f"{b} {words[k][b != 1]}" for k, b in enumerate(report["betti_Q"][:3]))
-    st.markdown(f"**Betti numbers over Q: {numbers}**  \n{said}; Euler characteristic χ = {report['chi']}")
+    said += f"; Euler characteristic χ = {report['chi']}".replace("-", "−")
+    if report["genus"] is not None:
+        said += f"; genus {report['genus']}"
+    if report["boundary_loops"]:
+        said += f"; {report['boundary_loops']} boundary piece{'' if report['boundary_loops'] == 1 else 's'}"
+    st.markdown(f"**Betti numbers over Q: {numbers}**  \n{said}")
     if report["betti_GF2"] != report["betti_Q"]:
         numbers = ", ".join(f"b{k} = {b}" for k, b in enumerate(report["betti_GF2"]))
         st.markdown(f"Over GF(2): {numbers} (they differ: the mesh has torsion).")
@@ -122,7 +133,9 @@ def show_tabs(p: PageContext, code: str) -> None:
 
 def repair_panel(mesh: Mesh) -> None:
     """Steps to take, what each did, and the facts before and after."""
-    bound_multiselect("Steps, done in this order", "mesh.repair", list(STEPS), STEP_WORDS.get, placeholder="no repair")
+    bound_multiselect(
+        "Steps, done in this order", "mesh.repair", list(STEP_WORDS), STEP_WORDS.get, placeholder="no repair"
+    )
     choice = get_state().mesh
     if "fill_holes" in choice.repair:
         bound_slider("Largest hole to fill, edges", "mesh.max_hole", 3, 100)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
@@ -123,6 +123,15 @@ def ensure_viewer() -> None:
     ensure_static()
 
 
+def can_be_had(choice: MeshState) -> bool:
+    """Whether a choice makes a mesh."""
+    try:
+        cached.mesh_of(choice)
+    except HsdError:
+        return False
+    return True
+
+
 def mesh_in_force() -> tuple[Mesh, tuple[str, ...]]:
     """The mesh of the state; when it cannot be had, the last good one or the gallery's first, and a sentence why."""
     choice = get_state().mesh
@@ -132,9 +141,12 @@ def mesh_in_force() -> tuple[Mesh, tuple[str, ...]]:
         gone = isinstance(error, StoreError)
         last = st.session_state.get("_app_state/last_mesh", MeshState())
         last = MeshState() if gone or last == choice else last
+        what = "the gallery's torus" if last == MeshState() else "the previous mesh"
+        bare = replace(choice, repair=())
+        if choice.repair and last == MeshState() and can_be_had(bare):
+            last, what = bare, "the mesh without repair"
         update(mesh=last)
         sync()
-        what = "the gallery's torus" if last == MeshState() else "the previous mesh"
         return cached.mesh_of(last), (f"{error.message} Shown instead: {what}.",)
     st.session_state["_app_state/last_mesh"] = choice
     return mesh, ()
@@ -266,8 +278,5 @@ def mesh_code(state: AppState, mesh: Mesh) -> str:
             f"mesh = replace(mesh, points=mesh.points * {choice.scale!r})",
         ]
     if choice.repair:
-        lines += [
-            "from hsd.mesh.repair import repair",
-            f"mesh, record = repair(mesh, {choice.repair!r}, max_hole={choice.max_hole})",
-        ]
+        lines.append(f"mesh, record = hsd.repair(mesh, {choice.repair!r}, max_hole={choice.max_hole})")
     return "\n".join(lines)
