@@ -163,7 +163,8 @@ def exports(p, state, basis, table, figure) -> None:
     files = view.files_of(p.mesh, basis.k, lambda suffix: view.exporter(basis, suffix))
     files["CSV"] = (".csv", lambda: table_csv(table, origin), "text/csv")
     files["HTML"] = (".html", lambda: figure_html(figure, origin), "text/html")
-    download_row(files, file_stem(p.mesh.name, p.mesh.content_hash, basis.k, basis.bc, basis.star), "modes")
+    stem = file_stem(p.mesh.name, p.mesh.content_hash, basis.k, basis.bc, basis.star)
+    download_row(files, f"modes_{stem}", "modes")
 
 
 def code(p, state, basis, number) -> None:

@@ -10,7 +10,7 @@ from hsd.ui import decomposition_tables as tables
 from hsd.ui import decomposition_view as view
 from hsd.ui import decomposition_work as work
 from hsd.ui.bound import bound_segments, bound_toggle
-from hsd.ui.export import download_row, file_stem, table_csv
+from hsd.ui.export import download_row, parts_stem, table_csv
 from hsd.ui.modes_view import files_of
 from hsd.ui.page import page, provenance_record, space_sentence
 from hsd.ui.space import refused, space_controls
@@ -165,8 +165,7 @@ def exports(p, state, field, parts) -> None:
     files["CSV: energies"] = (".csv", lambda: table_csv(tables.energy_rows(parts), origin), "text/csv")
     if field.composition is not None:
         files["JSON: composition"] = (".json", lambda: view.composition_json(field).encode(), "application/json")
-    stem = file_stem(p.mesh.name, p.mesh.content_hash, state.k, state.bc, state.star)
-    download_row(files, stem, "decomposition")
+    download_row(files, parts_stem(p.mesh, state), "decomposition")
 
 
 def code(p, state, field) -> None:

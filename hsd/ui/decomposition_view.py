@@ -23,7 +23,7 @@ from hsd.mesh.mesh import Mesh
 from hsd.ui import cached
 from hsd.ui import decomposition_tables as tables
 from hsd.ui.compose_state import Field
-from hsd.ui.export import file_stem
+from hsd.ui.export import parts_stem
 from hsd.ui.modes_view import glyphs_or_none
 from hsd.ui.page import mesh_code
 from hsd.ui.state import AppState
@@ -145,16 +145,13 @@ def betti_words(mesh: Mesh, k: int, bc: str) -> str:
 def code(state: AppState, mesh: Mesh, field: Field) -> str:
     """The lines that make the numbers on the page."""
     k, composition = state.k, field.composition
-    saved = file_stem(mesh.name, mesh.content_hash, k, state.bc, state.star) + ".json"
+    saved = parts_stem(mesh, state) + ".json"
     lines = [mesh_code(state, mesh), f'solver = hsd.HodgeSolver(mesh, star="{state.star}", bc="{state.bc}")']
     if composition is None:
         from hsd.ui.store import get
 
         name = get(state.field).name
-        lines += [
-            "from hsd.dec.read_field import read_field",
-            f"omega, how = read_field(mesh, {name!r}, {k})",
-        ]
+        lines.append(f"omega, how = hsd.read_field(mesh, {name!r}, {k})")
     else:
         if not state.field:
             lines += [

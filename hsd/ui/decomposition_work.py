@@ -24,6 +24,7 @@ from hsd.mesh.mesh import Mesh
 from hsd.ui import cached, eigenwork, jobs
 from hsd.ui.compose_state import Field
 from hsd.ui.estimate import DECOMPOSITION_SECONDS, decomposition_estimate, heat_estimate
+from hsd.ui.export import parts_stem
 from hsd.ui.space import command_source
 from hsd.ui.state import AppState
 
@@ -104,7 +105,7 @@ def _heat_key(mesh: Mesh, k: int) -> str:
 
 def figure_command(state: AppState, mesh: Mesh, field: Field) -> str:
     """The command that draws the four panels without a browser."""
-    name = field.origin["field"] if field.composition is None or not state.field else "composition.json"
+    name = field.origin["field"] if field.composition is None or not state.field else parts_stem(mesh, state) + ".json"
     flags = f"--parts --degree {state.k} --field {repr(name) if ' ' in name else name}"
     flags += "" if state.bc == "absolute" else f" --bc {state.bc}"
     flags += "" if state.star == "galerkin" else f" --star {state.star}"

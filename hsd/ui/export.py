@@ -9,6 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 import plotly.graph_objects as go
 import streamlit as st
 
+from hsd.mesh.mesh import Mesh
+from hsd.ui.state import AppState
+
 
 def table_csv(columns: Mapping[str, Sequence], provenance: Mapping[str, str]) -> bytes:
     """A table as CSV (UTF-8), provenance as comment lines at its head."""
@@ -38,3 +41,8 @@ def download_row(files: Mapping[str, tuple[str, Callable[[], bytes], str]], stem
 def file_stem(mesh_name: str, content_hash: str, k: int, *conditions: str) -> str:
     """Name of a result's files: mesh, degree, conditions and the beginning of the mesh's hash."""
     return "_".join([mesh_name, f"k{k}", *conditions, content_hash[:8]])
+
+
+def parts_stem(mesh: Mesh, state: AppState) -> str:
+    """Name of the files of a decomposition; the composed field among them is named in the lines of code too."""
+    return "parts_" + file_stem(mesh.name, mesh.content_hash, state.k, state.bc, state.star)

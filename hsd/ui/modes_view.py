@@ -161,10 +161,7 @@ def modes_code(state: AppState, mesh: Mesh, basis: HodgeBasis, number: int) -> s
     ]
     vector = state.k == 1 or (state.k == 2 and mesh.dim == 3)
     if vector and mesh.points is not None:
-        lines += [
-            "from hsd.dec.whitney import sharp",
-            f'vectors = sharp(mesh, mode, {state.k}, at="vertices")  # what the arrows show',
-        ]
+        lines.append(f'vectors = hsd.sharp(mesh, mode, {state.k}, at="vertices")  # what the arrows show')
     if basis.solver.betti[state.k]:
         lines.append(f"periods = basis.solver.harmonic({state.k}).periods  # ∮ over generator i of harmonic mode j")
     return "\n".join(lines)

@@ -16,6 +16,7 @@ from hsd.hodge.spectral_energy import SpectralEnergy, WeylLaw, spectral_energy, 
 from hsd.hodge.spectrum import HodgeBasis
 from hsd.mesh.mesh import Mesh
 from hsd.ui import cached, store
+from hsd.ui.export import parts_stem
 from hsd.ui.modes_view import basis_key, glyphs_or_none
 from hsd.ui.page import mesh_code
 from hsd.ui.state import AppState
@@ -40,7 +41,7 @@ def sources(state: AppState, mesh: Mesh) -> dict[str, str]:
     out = {name: PRESETS[name] for name in preset_names(mesh, min(state.k, mesh.dim))}
     if "coordinate" in out and state.k != 1:
         out["coordinate"] = "a coordinate" if state.k == 0 else "along a coordinate"
-    out["composed"] = "the composed field"
+    out["composed"] = "field of Hodge Decomposition"
     for name in (*mesh.point_fields, *mesh.cell_fields):
         out[FILE + name] = f"{name} (from the mesh file)"
     return out
@@ -69,7 +70,7 @@ def _field(key: tuple, _state: AppState, _mesh: Mesh) -> tuple[np.ndarray, str, 
     elif source.startswith(FILE):
         name = source.removeprefix(FILE)
         omega, sentence = read_field(mesh, name, k)
-        code = f"from hsd.dec.read_field import read_field\nomega, how = read_field(mesh, {name!r}, {k})"
+        code = f"omega, how = hsd.read_field(mesh, {name!r}, {k})"
     else:
         axis = state.spectrum.axis
         omega = preset_field(mesh, k, source, state.seed, axis)
@@ -88,11 +89,12 @@ def composed(state: AppState, mesh: Mesh) -> tuple[np.ndarray, str, str]:
     field = compose_state.field_of(state, mesh)
     if field.composition is None:
         name = store.get(state.field).name
-        code = f"from hsd.dec.read_field import read_field\nomega, how = read_field(mesh, {name!r}, {state.k})"
+        code = f"omega, how = hsd.read_field(mesh, {name!r}, {state.k})"
     else:
         code = (
             "from hsd.hodge.compose import Composer, Composition\n"
-            'composition = Composition.from_record(json.load(open("composition.json")))  # from Hodge Decomposition\n'
+            f'composition = Composition.from_record(json.load(open("{parts_stem(mesh, state)}.json")))'
+            "  # from Hodge Decomposition, tab Export\n"
             "omega = Composer(basis.solver).form(composition)"
         )
     return np.array(field.omega), field.sentence, code
