@@ -34,7 +34,7 @@ figure > .legend:empty { display: none; }
   font-variant-numeric: tabular-nums; }
 .bar .tick::before { content: ''; position: absolute; left: -7px; top: 50%; width: 4px; border-top: 1px solid var(--ink); }
 .bar .cat { font-size: .9em; margin: 3px 0; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
-.tools { position: absolute; right: 8px; bottom: 8px; display: flex; gap: 4px; pointer-events: auto; opacity: .0;
+.tools { position: absolute; right: 8px; bottom: 8px; display: flex; gap: 4px; pointer-events: auto; opacity: .45;
   transition: opacity .15s; background: var(--paper); border-radius: 6px; }
 .stage:hover .tools, .stage:focus .tools, .stage:focus-within .tools { opacity: 1; }
 button.tool { all: unset; width: 28px; height: 28px; display: grid; place-items: center; border-radius: 6px;
