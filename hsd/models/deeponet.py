@@ -23,8 +23,10 @@ class DeepONetConfig(ModelConfig):
     branch, trunk : hidden widths;  basis : functions p for each output channel
     readings      : numbers that the branch reads (sensors × input channels);  the table has none: chosen for 200k–310k
                     parameters
+    lr : 3e-3 where the table has 1e-3: training samples are fitted better in 300 steps
     """
 
+    lr: float = 3e-3
     weight_decay: float = 1e-4
     branch: tuple[int, ...] = (64, 64, 64)
     trunk: tuple[int, ...] = (64, 64, 64)

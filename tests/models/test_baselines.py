@@ -321,6 +321,7 @@ def fit(model: str, domain: Domain, steps: int = 300) -> list[float]:
     return losses
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("model", MODELS)
 def test_learns_eight_samples_by_heart(model):
     losses = fit(model, made("scalar to flux, no handle", 100, 12)[0])
