@@ -321,6 +321,7 @@ def test_runs_on_finer_meshes_and_its_mean_output_converges(model, name):
     assert coarse < 0.3 and fine < 0.6 * coarse
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("model", MODELS)
 def test_learns_eight_samples_by_heart(model):
     name = "vorticity_dynamics"
