@@ -18,7 +18,8 @@ class TrainingConfig:
     model, model_config : name in the registry and entries of its config
     epochs              : passes over the training set;  minutes: instead, wall clock, the schedule laid over the steps
                           that fit (measured on the first ones)
-    batch_size          : effective batch;  micro_batch: samples at once (gradients are accumulated), 0: all of them
+    batch_size          : effective batch;  micro_batch: samples at once (gradients are accumulated), 0: what the
+                          model asks for, else all of them
     lr, weight_decay    : None: the model's own
     schedule            : "cosine" (a warm-up over 5 % of the steps, then cosine to zero) or "constant"
     clip                : largest norm of the gradient

@@ -77,6 +77,7 @@ class Trainer:
         self.model.to(self.device, dtype)
         first = self.data.train[0]
         self.model.prepare(first.batch[: min(len(first), 1024)], first.domain)
+        self.micro_batch = config.micro_batch or self.model.micro_batch
         own = self.model.config
         self.base_lr = config.lr or own.lr
         decay = own.weight_decay if config.weight_decay is None else config.weight_decay
@@ -124,7 +125,7 @@ class Trainer:
         self._set_lr()
         self.optimiser.zero_grad(set_to_none=True)
         mine = self.group.share(rows)
-        size = config.micro_batch or max(len(mine), 1)
+        size = self.micro_batch or max(len(mine), 1)
         total = 0.0
         for i in range(0, len(mine), size):
             part = mine[i : i + size].to(self.device)
@@ -171,7 +172,7 @@ class Trainer:
         channel = self.data.normaliser.channels["target"]
         begun = time.monotonic()
         error = validation_error(
-            self.model, self.data.validation, config.micro_batch or config.batch_size, channel.mean, channel.scale
+            self.model, self.data.validation, self.micro_batch or config.batch_size, channel.mean, channel.scale
         )
         if not math.isfinite(error):
             self._diverged()
