@@ -86,7 +86,7 @@ def run_generate(args: argparse.Namespace) -> None:
             overwrite=args.overwrite,
             progress=progress,
         )
-    sys.stdout.write(_summary(out) + f" {out.stat().st_size / 1e6:.0f} MB.\n")
+    sys.stdout.write(_summary(out) + f" {out.stat().st_size / 1e6:.3g} MB.\n")
 
 
 def _summary(path: Path) -> str:

@@ -51,6 +51,8 @@ class Archive:
         self.path = Path(path)
         self.name = self.path.name
         if not self.path.is_file():
+            if self.path.is_dir():
+                raise InputError(f"{self.path} is a folder; give the path of a file.", "no_file")
             raise InputError(f"There is no file {self.path}.", "no_file")
         self.size = self.path.stat().st_size
         if self.size == 0:

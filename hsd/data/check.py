@@ -15,6 +15,8 @@ from hsd.errors import HsdError, Notice
 
 HARMONIC_TOLERANCE = 1e-4
 """Largest backward error of dγ = 0 and δγ = 0 of a reference field; float32 rounding is far below."""
+STATE_TOLERANCE = 1e-5
+"""Largest difference of state and first snapshot in units of the state's largest value; float32 rounding is below."""
 BLOCK_BYTES = 2**24
 
 
@@ -23,7 +25,8 @@ def check_dataset(path: str | os.PathLike) -> list[Notice]:
 
     Kinds: no_file, empty, not_this_format, truncated, header_too_large, pickle_inside, duplicate_array, not_an_array,
     missing_array, unknown_array, bad_schema, newer_version, reading, degree, dimension, several_meshes, other_mesh,
-    shape, wrong_dtype, mesh_of_sample, damaged, non_finite, split, padding, not_harmonic, and those of meshes.
+    shape, wrong_dtype, mesh_of_sample, damaged, non_finite, split, trajectory, padding,
+    not_harmonic, and those of meshes.
     Never raises for what is in the file; files of any size are read in blocks.
     """
     try:
@@ -46,6 +49,8 @@ def _values(structure: Structure) -> Iterator[Notice]:
             yield from _non_finite(structure, key)
     if "split" in archive:
         yield from _split(structure)
+    if structure.schema.state is not None and "trajectory" in archive:
+        yield from _initial_state(structure)
     if len(structure.meshes) > 1:
         yield from _padding(structure)
     yield from _harmonic(structure)
@@ -87,6 +92,24 @@ def _split(structure: Structure) -> Iterator[Notice]:
         )
     elif not (codes == PARTS["train"]).any():
         yield Notice("split", f"{structure.name}: split leaves no sample for training; give some the code 0.")
+
+
+def _initial_state(structure: Structure) -> Iterator[Notice]:
+    """The first snapshot of a trajectory is the state that the model is given."""
+    key = f"input/{structure.schema.state}"
+    bad: list[int] = []
+    for start, block in _blocks(structure.archive["trajectory"]):
+        state = np.asarray(structure.archive[key][start : start + len(block)], np.float64)
+        with np.errstate(invalid="ignore"):  # what is not finite has its own finding
+            off = np.abs(block[:, 0] - state).max(axis=1) > STATE_TOLERANCE * np.abs(state).max(axis=1)
+        bad += (start + np.flatnonzero(off)).tolist()
+    if bad:
+        yield Notice(
+            "trajectory",
+            f"{structure.name}: trajectory does not begin with {key} in {len(bad)} of "
+            f"{len(structure.archive['trajectory'])} samples, the first is sample {bad[0]}; put that state first.",
+            tuple(bad[:100]),
+        )
 
 
 def _padding(structure: Structure) -> Iterator[Notice]:

@@ -42,6 +42,11 @@ def put(index, value) -> Callable[[np.ndarray], None]:
     return lambda values: values.__setitem__(index, value)
 
 
+def folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
 def pickled(path: Path) -> None:
     archive = Archive(path)
     arrays = {name: np.array(archive[name]) for name in archive.names}
@@ -102,6 +107,7 @@ def moved_mesh(path: Path) -> None:
 BROKEN = {  # name → (dataset it is made of, how it is broken, kind of the finding, words of its sentence)
     "empty file": ("one", lambda p: p.write_bytes(b""), "empty", ("0 bytes", "write it again")),
     "no file": ("one", lambda p: p.unlink(), "no_file", ("no file",)),
+    "a folder": ("one", folder, "no_file", ("is a folder",)),
     "not a zip": ("one", lambda p: p.write_text("x,y\n1,2\n"), "not_this_format", ("no NumPy archive",)),
     "zip without arrays": ("one", lambda p: zipfile.ZipFile(p, "w").close(), "empty", ("without arrays",)),
     "cut at 90 %": ("one", cut(0.9), "truncated", ("cut or damaged",)),
@@ -278,6 +284,12 @@ BROKEN = {  # name → (dataset it is made of, how it is broken, kind of the fin
         change("trajectory", put((1, 1, 1), np.nan)),
         "non_finite",
         ("trajectory", "sample 1"),
+    ),
+    "trajectory of another initial state": (
+        "steps",
+        change("trajectory", lambda t: t[:, ::-1].copy()),
+        "trajectory",
+        ("does not begin with input/", "20 of 20", "sample 0"),
     ),
     "unknown code in the split": ("one", change("split", put(2, 7)), "split", ("code 7", "sample 2", "0 train")),
     "nothing to train on": ("one", change("split", lambda s: np.ones_like(s)), "split", ("no sample for training",)),

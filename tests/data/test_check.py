@@ -18,6 +18,8 @@ from tests.data.datasets import KINDS, write
 
 KINDS_OF_VALUES = ("damaged", "non_finite", "split", "padding", "not_harmonic")
 
+OF_VALUES = ("damaged", "non_finite", "split", "trajectory", "padding", "not_harmonic")
+
 
 @pytest.fixture(scope="module")
 def good(tmp_path_factory) -> dict[str, Path]:
@@ -40,7 +42,7 @@ def test_a_broken_file_has_exactly_the_right_finding(good, tmp_path, case):
 
 @pytest.mark.parametrize(
     "case",
-    [c for c, entry in BROKEN.items() if entry[2] not in ("damaged", "non_finite", "split", "padding", "not_harmonic")],
+    [c for c, entry in BROKEN.items() if entry[2] not in OF_VALUES],
 )
 def test_opening_refuses_what_check_finds_in_the_structure(good, tmp_path, case):
     of, spoil, kind, _ = BROKEN[case]
