@@ -40,6 +40,7 @@ EXCEPTIONS = {
     "hsd/data/generate": {"filelock"},  # one run a folder of parts
     "hsd/ui/vtk_worker": {"pyvista", "PIL"},  # a process of its own
     "hsd/data/domain.py": {"torch"},
+    "hsd/data/sparse.py": {"torch"},
     "hsd/data/batch.py": {"torch"},
 }
 LAZY = {"pyvista", "vtk", "vtkmodules", "meshio", "potpourri3d", "torch", "stpyvista", "panel"}

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hsd.data.ground import Ground
+from hsd.data.ground import Ground, square_norms
 from hsd.data.plan import Plan, versions
 from hsd.data.ridge import Features, fit_ridge
 from hsd.data.splits import PARTS as SPLIT
@@ -132,12 +132,12 @@ class _Samples:
 
     def _add_energies(self, target: np.ndarray, parts: Mapping[str, np.ndarray]) -> None:
         k, dec = self.task.target.degree, self.ground.dec
-        total = _energies(dec.star(k), target)
+        total = square_norms(dec.star(k), target)
         if self.ground.mesh.dim < 3 or self.solved < SOLVED_SAMPLES:
             for part, energy in hodge_energies(self.ground.solver, k, target).items():
                 self.energy[part] += float(energy.sum())
             self.solved += len(target)
-        own = {name: _energies(dec.star(k), values) for name, values in parts.items()}
+        own = {name: square_norms(dec.star(k), values) for name, values in parts.items()}
         for name, energy in own.items():
             self.part_energy[name] = self.part_energy.get(name, 0.0) + float(energy.sum())
         if own:
@@ -166,11 +166,6 @@ class _Samples:
         return {part for part in ("exact", "coexact") if self.energy[part] > 1e-6 * total}
 
 
-def _energies(star, forms: np.ndarray) -> np.ndarray:
-    """‖ω‖²_⋆ of forms (B, N_k) → (B,)."""
-    return np.einsum("bi,ib->b", forms, star @ forms.T)
-
-
 def hodge_energies(solver: HodgeSolver, k: int, forms: np.ndarray) -> dict[str, np.ndarray]:
     """‖·‖²_⋆ of the exact, coexact and harmonic parts of k-forms (B, N_k), (B,) each.
 
@@ -178,7 +173,7 @@ def hodge_energies(solver: HodgeSolver, k: int, forms: np.ndarray) -> dict[str, 
     """
     dec = solver.dec
     omega = forms.T  # (N_k, B)
-    total = _energies(dec.star(k), forms)
+    total = square_norms(dec.star(k), forms)
     harmonic = ((solver.harmonic(k).orthonormal.T @ (dec.star(k) @ omega)) ** 2).sum(axis=0)
     rest, zero = np.maximum(total - harmonic, 0.0), np.zeros(len(forms))
     flux = dec.star(k) @ omega
@@ -187,7 +182,7 @@ def hodge_energies(solver: HodgeSolver, k: int, forms: np.ndarray) -> dict[str, 
     elif k == dec.dim or _vanishes(dec.d(k), omega):
         exact, coexact = rest, zero
     else:
-        exact = _energies(dec.star(k), (dec.d(k - 1) @ solver.exact_potential(k, omega)).T)
+        exact = square_norms(dec.star(k), (dec.d(k - 1) @ solver.exact_potential(k, omega)).T)
         coexact = np.maximum(rest - exact, 0.0)
     return {"exact": exact, "coexact": coexact, "harmonic": harmonic}
 
@@ -261,7 +256,7 @@ class _Target:
 
     def floors(self, basis: HodgeBasis) -> list[dict[str, Any]]:
         star = self.ground.dec.star(self.spec.degree)
-        total = np.concatenate([_energies(star, b.astype(np.float64)) for b in _batches(self.forms)])
+        total = np.concatenate([square_norms(star, b.astype(np.float64)) for b in _batches(self.forms)])
         c = np.concatenate([basis.coefficients(b.T) for b in _batches(self.forms)], axis=1)  # (n_modes, n)
         out = []
         for n in N_MODES:
@@ -303,7 +298,7 @@ def _predictors(
             for name, b in bases.items()
         }
         features.append(Features.of(n, spectra, data.coefficients, train))
-    total = np.concatenate([_energies(star, b.astype(np.float64)) for b in _batches(data.target)])
+    total = np.concatenate([square_norms(star, b.astype(np.float64)) for b in _batches(data.target)])
     ridge = fit_ridge(features, coefficients, total, train, codes == SPLIT["validation"])
     predicted = ridge.predict(test) @ basis.modes.T
     errors = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import warnings
 import zipfile
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import asdict, dataclass
@@ -18,6 +17,7 @@ import torch
 
 from hsd.data.domain_arrays import PART_CODES, Arrays, Builder, DomainSpec
 from hsd.data.ground import Ground
+from hsd.data.sparse import tensor_of
 from hsd.data.tasks.base import NamedFields, Task
 from hsd.errors import InputError
 from hsd.hodge.cache import cache_key, cached, write_atomically
@@ -185,7 +185,7 @@ class Domain:
     def tensor(self, name: str) -> torch.Tensor:
         """The array of that name as a tensor (floats in ``dtype``), cached."""
         if name not in self._tensors:
-            tensor = torch.as_tensor(np.ascontiguousarray(self.arrays[name]))
+            tensor = torch.as_tensor(np.array(self.arrays[name]))  # a copy: cached arrays are read-only
             self._tensors[name] = tensor.to(self.device, self.dtype if tensor.is_floating_point() else None)
         return self._tensors[name]
 
@@ -195,21 +195,8 @@ class Domain:
             a = self.arrays
             parts = tuple(a[f"{name}/{part}"] for part in ("data", "indices", "indptr"))
             csr = sp.csr_matrix(parts, shape=a[f"{name}/shape"])
-            self._sparse[name] = SparseMap(*(self._csr_tensor(m) for m in (csr, sp.csr_matrix(csr.T))))
+            self._sparse[name] = SparseMap(*(tensor_of(m, self.dtype, self.device) for m in (csr, csr.T)))
         return self._sparse[name]
-
-    def _csr_tensor(self, matrix: sp.csr_matrix) -> torch.Tensor:
-        matrix.sort_indices()
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
-            return torch.sparse_csr_tensor(
-                torch.as_tensor(matrix.indptr, dtype=torch.int64),
-                torch.as_tensor(matrix.indices, dtype=torch.int64),
-                torch.as_tensor(matrix.data, dtype=self.dtype),
-                size=matrix.shape,
-                device=self.device,
-                check_invariants=True,
-            )
 
     def has(self, name: str) -> bool:
         return name in self.arrays or f"{name}/data" in self.arrays

@@ -16,6 +16,7 @@ from hsd.errors import InputError
 from hsd.hodge.spectrum import HodgeBasis
 from hsd.linalg import Progress, silent
 from hsd.mesh.mesh import Mesh
+from hsd.mesh.metric import length_scale
 
 PART_CODES = {"harmonic": 0, "exact": 1, "coexact": 2}
 MATCHED = {1: ("coexact", "exact"), -1: ("exact", "coexact")}
@@ -87,7 +88,7 @@ class Builder:
             "moment_points": ground.moment_points,
             "vertex_measure": ground.vertex_measure,
             "edges": mesh.complex.simplices(1),
-            "scale2": np.array(ground.measure ** (2 / mesh.dim) / (4 * np.pi)),
+            "scale2": np.array(length_scale(mesh) ** 2),
         }
 
     def _bases(self) -> None:

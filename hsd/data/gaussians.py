@@ -1,4 +1,4 @@
-"""Sums of Gaussians in space, sampled at points: the initial states of the time-dependent tasks."""
+"""Sums of Gaussians in space, sampled at points: sources and initial states of the tasks."""
 
 from __future__ import annotations
 

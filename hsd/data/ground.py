@@ -18,6 +18,11 @@ from hsd.mesh.mesh import Mesh
 from hsd.mesh.metric import measures
 
 
+def square_norms(star: sp.spmatrix, forms: np.ndarray) -> np.ndarray:
+    """‖ω‖²_⋆ of forms, one a row: (B, N_k) → (B,)."""
+    return np.einsum("bn,nb->b", forms, star @ forms.T)
+
+
 class Ground:
     """A mesh with its operators and solvers, each made once at first use.
 

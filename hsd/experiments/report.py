@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from hsd.data.dataset import Dataset
+from hsd.data.ground import Ground, square_norms
 from hsd.data.ridge import Features, fit_ridge
 from hsd.data.splits import PARTS
 from hsd.errors import InputError
@@ -76,17 +76,12 @@ def _ridge_error(dataset: Dataset, domain, part: str, n_train: int) -> float:
     c_source, c_target = source @ arrays["source/star_modes"], target @ arrays["target/star_modes"]
     given = {name: read(f"coefficient/{name}") for name in dataset.schema.fields}
     features = [Features.of(n, {"source": c_source[:, modes("source", n)]}, given, train) for n in RIDGE_MODES]
-    star = domain.sparse("target_star")
-    total = _squares(target, star)
+    star = Ground(domain.mesh, domain.spec.star, domain.spec.bc).dec.star(domain.spec.target[0])
+    total = square_norms(star, target)
     ridge = fit_ridge(features, c_target, total, train, codes == PARTS["validation"])
     chosen = codes == PARTS[part]
     wrong = target[chosen] - ridge.predict(chosen) @ arrays["target/modes"].T
-    return float(np.sqrt(_squares(wrong, star) / total[chosen]).mean())
-
-
-def _squares(forms: np.ndarray, star) -> np.ndarray:
-    x = torch.as_tensor(forms, dtype=star.matrix.dtype)
-    return (x * star(x)).sum(dim=1).double().numpy()
+    return float(np.sqrt(square_norms(star, wrong) / total[chosen]).mean())
 
 
 def table(entries: Sequence[Entry], out: Path, with_test: bool = True, device: str = "auto") -> list[dict[str, Any]]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse as sp
 
-from hsd.data.ground import Ground
+from hsd.data.ground import Ground, square_norms
 from hsd.linalg import one_blas_thread
 
 
@@ -35,7 +34,7 @@ class PartEnergies:
         with one_blas_thread():
             parts = self._split(np.asarray(omega, np.float64).T)  # (N_k, B)
             star = self.solver.dec.star(self.degree)
-            return {name: _energy(star, parts[name]) for name in self.names}
+            return {name: np.maximum(square_norms(star, parts[name].T), 0.0) for name in self.names}
 
     def _split(self, x: np.ndarray) -> dict[str, np.ndarray]:
         k, solver, dec = self.degree, self.solver, self.solver.dec
@@ -53,7 +52,3 @@ class PartEnergies:
             parts["coexact"] = self._flux((dec.d(2) @ rest).T).T
             parts["exact"] = rest - parts["coexact"]
         return parts
-
-
-def _energy(star: sp.csr_matrix, x: np.ndarray) -> np.ndarray:
-    return np.maximum((x * (star @ x)).sum(axis=0), 0.0)

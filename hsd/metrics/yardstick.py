@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -11,6 +10,7 @@ import torch
 from torch import Tensor
 
 from hsd.data.ground import Ground
+from hsd.data.sparse import tensor_of
 from hsd.data.tasks.base import READINGS
 from hsd.dec.flat import cells_to_vertices, positions, top_signs
 from hsd.errors import InputError, TopologyError, check_choice, require_whole
@@ -110,10 +110,10 @@ class Yardstick:
             vertex_measure=_dense(ground.vertex_measure),
             edges=torch.from_numpy(np.array(edges)),
             cotan=_dense(-np.asarray(stiffness[edges[:, 0], edges[:, 1]]).ravel()),
-            sharp=None if same else sparse(ground.node_matrix(degree, reading)),
-            flat=None if same else sparse(ground.flat_matrix(degree, reading)),
-            star=sparse(dec.star(degree)),
-            d=sparse(dec.d(degree)) if top else None,
+            sharp=None if same else tensor_of(ground.node_matrix(degree, reading)),
+            flat=None if same else tensor_of(ground.flat_matrix(degree, reading)),
+            star=tensor_of(dec.star(degree)),
+            d=tensor_of(dec.d(degree)) if top else None,
             star_up=_dense(dec.star(degree + 1).diagonal()) if top else None,
             vorticity=_vorticity(ground, reading, is_vorticity),
             harmonic=_dense(star_harmonic),
@@ -169,21 +169,6 @@ def boundary_ring(ground: Ground, width: int = 1) -> np.ndarray:
     return ring
 
 
-def sparse(matrix: sp.spmatrix) -> Tensor:
-    """A float64 torch CSR matrix with the entries of a scipy matrix."""
-    matrix = sp.csr_matrix(matrix, dtype=np.float64)
-    matrix.sort_indices()
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
-        return torch.sparse_csr_tensor(
-            torch.from_numpy(matrix.indptr.astype(np.int64)),
-            torch.from_numpy(matrix.indices.astype(np.int64)),
-            torch.from_numpy(matrix.data),
-            matrix.shape,
-            check_invariants=True,
-        )
-
-
 def apply(matrix: Tensor, x: Tensor) -> Tensor:
     """A x for each row x of a batch: (m, n) sparse, (B, n) → (B, m); differentiable in x."""
     return torch.sparse.mm(matrix, x.T).T
@@ -226,13 +211,13 @@ def _vorticity(ground: Ground, reading: str, is_vorticity: bool) -> Tensor | Non
     """Vorticity at vertices: δf of a flux form, the vertex mean of the density of du of a circulation form."""
     mesh, dec = ground.mesh, ground.dec
     if is_vorticity:
-        return sparse(sp.identity(mesh.complex.n_vertices))
+        return tensor_of(sp.identity(mesh.complex.n_vertices))
     if mesh.dim != 2 or reading not in ("circulation", "flux"):
         return None
     if reading == "flux":
-        return sparse(sp.diags(1.0 / ground.vertex_measure) @ dec.weak_codifferential(1))
+        return tensor_of(sp.diags(1.0 / ground.vertex_measure) @ dec.weak_codifferential(1))
     try:
         signs = top_signs(mesh, "A vorticity")
     except TopologyError:
         return None
-    return sparse(cells_to_vertices(mesh) @ sp.diags(signs / measures(mesh, 2)) @ dec.d(1))
+    return tensor_of(cells_to_vertices(mesh) @ sp.diags(signs / measures(mesh, 2)) @ dec.d(1))

@@ -97,8 +97,6 @@ class Operator(nn.Module):
     reads: ClassVar[str] = "node values"
     mesh_free: ClassVar[bool] = True
     """Whether a trained model runs on other meshes of the domain's shape."""
-    uses_fiber: ClassVar[bool] = False
-    """Whether it reads ``Batch.fiber`` and so wants it made."""
     micro_batch: ClassVar[int] = 0
     """Samples at once that train in 8 GB on 3000 vertices, 0: a common batch of 64 fits whole."""
     Config: ClassVar[type[ModelConfig]] = ModelConfig
@@ -118,6 +116,11 @@ class Operator(nn.Module):
             if key not in known:
                 raise UnknownNameError(f"entry of the config of {cls.name}", key, known)
         return cls.Config(**{**cls.task_config.get(task or "", {}), **entries})
+
+    @classmethod
+    def reads_fiber(cls, config: ModelConfig) -> bool:
+        """Whether a model of that config reads ``Batch.fiber`` and so wants it made."""
+        return False
 
     def forward(self, batch: Batch, domain: Domain) -> Prediction:
         """Predict on any domain that fits.  Raises InputError (other_signature, other_mesh)."""

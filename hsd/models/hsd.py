@@ -104,7 +104,10 @@ class HSD(Operator):
         if self.network is None:
             self.layers = nn.ModuleList(PaperLayer(domain, self.config) for _ in range(2))
         self.mesh_free = self.network is not None
-        self.uses_fiber = self.network is not None and self.config.fiber in ("resolvent", "both")
+
+    @classmethod
+    def reads_fiber(cls, config: HSDConfig) -> bool:
+        return config.variant == "spectral" and config.fiber in ("resolvent", "both")
 
     def predict(self, batch: Batch, domain: Domain) -> Prediction:
         reference = reference_coefficients(batch, domain)

@@ -5,7 +5,6 @@ Node values are kept vertex first, (n, B, C), so that one edge moves one contigu
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,6 +13,7 @@ import torch
 from scipy.spatial import cKDTree
 
 from hsd.data.domain import Domain
+from hsd.data.sparse import csr_tensor
 
 BLOCK = 1024
 """Vertices whose neighbours are looked up at once."""
@@ -94,11 +94,7 @@ def _copies(starts: torch.Tensor, columns: torch.Tensor, count: int) -> tuple[to
 
 
 def _matrix(starts: torch.Tensor, columns: torch.Tensor, values: torch.Tensor, width: int) -> torch.Tensor:
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
-        return torch.sparse_csr_tensor(
-            starts, columns, values, size=(len(starts) - 1, width), check_invariants=False, device=values.device
-        )
+    return csr_tensor(starts, columns, values, (len(starts) - 1, width), check=False)
 
 
 def _segment_sums(x: torch.Tensor, edges: torch.Tensor, starts: torch.Tensor) -> torch.Tensor:

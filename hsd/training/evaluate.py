@@ -11,7 +11,6 @@ import numpy as np
 from hsd.data.dataset import Dataset
 from hsd.data.domain import Domain
 from hsd.data.ground import Ground
-from hsd.data.tasks import TASKS
 from hsd.errors import InputError
 from hsd.metrics.scoring import Scores, score
 from hsd.metrics.yardstick import Yardstick
@@ -47,8 +46,7 @@ def arrays_of(dataset: Dataset, part: str, mesh: int = 0, limit: int = 0) -> dic
 def yardstick_of(domain: Domain, task: str | None) -> Yardstick:
     """The yardstick of a domain's target."""
     ground = Ground(domain.mesh, domain.spec.star, domain.spec.bc)
-    is_vorticity = task in VORTICITY_TASKS and task in TASKS
-    return Yardstick.of(ground, *domain.spec.target, is_vorticity=is_vorticity)
+    return Yardstick.of(ground, *domain.spec.target, is_vorticity=task in VORTICITY_TASKS)
 
 
 def predict_part(predictor: Predictor, domain: Domain, arrays: dict[str, np.ndarray]) -> Fields:

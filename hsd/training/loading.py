@@ -15,7 +15,7 @@ from hsd.errors import InputError
 from hsd.linalg import Progress, silent
 from hsd.models.registry import MODELS, model_class
 from hsd.training.checkpoint import read_manifest
-from hsd.training.config import TrainingConfig
+from hsd.training.config import DEFAULT_MODES, TrainingConfig
 from hsd.training.data import domain_of
 from hsd.training.predictor import Fields, Predictor, predictor_on
 from hsd.training.run import RunSpec, chosen_device, dataset_of
@@ -76,7 +76,7 @@ def model_table(n_nodes: int = 300) -> dict[str, dict[str, Any]]:
         for name in TASKS:
             config = cls.make_config(name)
             with torch.random.fork_rng():
-                made = cls(domain_for(name, getattr(config, "n_modes", 64)), config)
+                made = cls(domain_for(name, getattr(config, "n_modes", DEFAULT_MODES)), config)
             counts[name], free = made.n_parameters, made.mesh_free
         out[model] = {
             "title": cls.title,

@@ -19,7 +19,7 @@ from hsd.errors import InputError
 from hsd.mesh.mesh import Mesh
 from hsd.models.base import Operator
 from hsd.models.registry import make_model
-from hsd.training.checkpoint import read_checkpoint
+from hsd.training.checkpoint import read_checkpoint, read_manifest
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Predictor:
         scaled = {n: self.normaliser.apply(f"coefficient/{n}", np.asarray(c)) for n, c in (coefficients or {}).items()}
         plain = self.normaliser.apply(self.source_key, np.asarray(source, float))
         batch = Batch.of_arrays(domain, plain, None, scaled)
-        if self.model.uses_fiber:
+        if self.model.reads_fiber(self.model.config):
             batch = replace(batch, fiber=torch.as_tensor(domain.fiber_features(plain)).to(batch.source))
         return batch
 
@@ -93,7 +93,7 @@ def load(path: str | Path, mesh: Mesh | None = None, device: str = "cpu") -> Pre
 
     Raises InputError (see :func:`hsd.training.checkpoint.read_checkpoint`; other_architecture, no_task, other_mesh).
     """
-    manifest = read_checkpoint(path).manifest
+    manifest = read_manifest(path)
     about = manifest["domain"]
     if manifest["task"] is None:
         raise InputError(

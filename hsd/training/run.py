@@ -149,10 +149,10 @@ def make_trainer(
 ) -> Trainer:
     """A trainer for a dataset: the domain with the model's number of modes, fiber features where it reads them."""
     task = dataset.schema.task
-    model_config = model_class(config.model).make_config(task, **config.model_config)
+    cls = model_class(config.model)
+    model_config = cls.make_config(task, **config.model_config)
     n_modes = getattr(model_config, "n_modes", DEFAULT_MODES)
-    fiber = getattr(model_config, "fiber", "none") in ("resolvent", "both")
-    data = TrainingData.open(dataset, n_modes, config.n_train, fiber, progress)
+    data = TrainingData.open(dataset, n_modes, config.n_train, cls.reads_fiber(model_config), progress)
     return Trainer(data, config, folder, device, report, should_stop, task)
 
 

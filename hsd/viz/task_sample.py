@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from hsd.data.dataset import Dataset
-from hsd.data.ground import Ground
+from hsd.data.ground import Ground, square_norms
 from hsd.data.schema import VECTORS
 from hsd.data.tasks.base import FieldSpec, Record, Task
 from hsd.errors import InputError
@@ -160,7 +160,7 @@ def as_form(sample: Sample, shown: Shown) -> tuple[int, np.ndarray]:
 def energies(sample: Sample, shown: Shown) -> np.ndarray:
     """‖·‖²_⋆ at each time, (T,)."""
     k, forms = as_form(sample, shown)
-    return np.einsum("tn,nt->t", forms, sample.ground.dec.star(k) @ forms.T)
+    return square_norms(sample.ground.dec.star(k), forms)
 
 
 def hodge_parts(sample: Sample, shown: Shown) -> tuple[Shown, ...]:

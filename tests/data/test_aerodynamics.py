@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from hsd.data.card import principal_components
+from hsd.data.gaussians import gaussian_fields
 from hsd.data.ground import Ground
 from hsd.data.tasks import task
-from hsd.data.tasks._stream import effective_dimension, first_moments, gaussian_sums, part_shares
+from hsd.data.tasks._stream import first_moments
 from hsd.data.tasks.base import stacked
 from hsd.errors import InputError, UnknownNameError
 from hsd.mesh.metric import mean_edge_length
+from tests.data.shares import part_shares
 from tests.data.stream_checks import (
     EXACT,
     areas,
@@ -102,7 +105,7 @@ def test_far_field_saturates(grounds, name):
     t, ground = task(name), grounds[name]
     records = t.samples(4, 0, 20)
     strong = [{**r, "strengths": 10 * r["strengths"]} for r in records]
-    c = t.far_coefficients(gaussian_sums(ground.mesh.points, strong), ground)
+    c = t.far_coefficients(gaussian_fields(ground.mesh.points, strong), ground)
     assert np.abs(c).max() <= 1.0
     one, ten = t.realise(records, ground), t.realise(strong, ground)
     assert np.allclose(ten.parts["local"], 10 * one.parts["local"], rtol=0, atol=1e-11 * np.abs(ten.target).max())
@@ -122,7 +125,7 @@ def test_shares_and_effective_dimension(grounds, name):
     energy = np.mean([f @ (star @ f) for f in r.target])
     apart = sum(np.mean([f @ (star @ f) for f in part]) for part in r.parts.values())
     assert shares["cross"] == pytest.approx(abs(energy / apart - 1), abs=1e-12)
-    assert effective_dimension(r.target, star) >= 20
+    assert principal_components(r.target, star)["effective_dimension"] >= 20
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -197,7 +200,7 @@ def test_moments_are_nearly_those_of_a_finer_mesh(grounds, name):
     fine = Ground(t.mesh(3000))
     records = t.samples(0, 0, 100)
     coarse, finer = (
-        first_moments(g, gaussian_sums(g.mesh.points, records)) / t.config.moment_scale for g in (grounds[name], fine)
+        first_moments(g, gaussian_fields(g.mesh.points, records)) / t.config.moment_scale for g in (grounds[name], fine)
     )
     assert np.abs(coarse - finer).mean() < 0.02
     assert np.abs(coarse - finer).max() < 0.15

@@ -7,13 +7,16 @@ import pytest
 import scipy.sparse as sp
 from scipy.sparse.linalg import eigsh, spsolve
 
+from hsd.data.card import principal_components
+from hsd.data.gaussians import gaussian_fields
 from hsd.data.ground import Ground
 from hsd.data.harmonic_frames import torus_frame
 from hsd.data.tasks import task
-from hsd.data.tasks._stream import effective_dimension, first_moments, gaussian_sums, part_shares
+from hsd.data.tasks._stream import first_moments
 from hsd.errors import InputError, SolverError
 from hsd.linalg import Factor
 from hsd.mesh.metric import mean_edge_length
+from tests.data.shares import part_shares
 from tests.data.stream_checks import (
     EXACT,
     areas,
@@ -93,12 +96,12 @@ def test_shares_and_effective_dimension(ground):
     assert 0.3 < shares["local"] < 0.7
     assert 0.3 < shares["global"] < 0.7
     assert shares["cross_of_sample"] < 1e-10  # dψ ⟂ γ, sample by sample
-    assert effective_dimension(r.target, ground.dec.star(1)) >= 40
+    assert principal_components(r.target, ground.dec.star(1))["effective_dimension"] >= 40
 
 
 def test_circulations_are_odd_and_saturate(ground):
     t = task(NAME)
-    g = gaussian_sums(ground.mesh.points, t.samples(1, 0, 50))
+    g = gaussian_fields(ground.mesh.points, t.samples(1, 0, 50))
     c = t.circulations(g, ground)
     assert np.allclose(t.circulations(-g, ground), -c, atol=1e-13)
     assert np.abs(t.circulations(2 * g, ground) - 2 * c).max() > 0.5 * t.config.amplitude
@@ -150,12 +153,12 @@ def test_one_record_gives_close_fields_on_all_meshes():
     t = task(NAME)
     records = t.samples(0, 0, 10)
     fine = Ground(t.mesh(16000))
-    exact_g = gaussian_sums(fine.mesh.points, records)
+    exact_g = gaussian_fields(fine.mesh.points, records)
     exact, exact_m = t.stream_function(exact_g, fine).T, first_moments(fine, exact_g)
     counts, errors, moments = [], [], []
     for n in (1500, 3000, 5000):
         ground = Ground(t.mesh(n))
-        g = gaussian_sums(ground.mesh.points, records)
+        g = gaussian_fields(ground.mesh.points, records)
         seen = at_vertices_of(fine.mesh, ground.mesh, t.stream_function(g, ground).T)
         counts.append(ground.mesh.complex.n_vertices)
         errors.append(np.linalg.norm(seen - exact) / np.linalg.norm(exact))

@@ -7,7 +7,6 @@ import pytest
 
 from hsd.data.ground import Ground
 from hsd.data.tasks import task
-from hsd.data.tasks._stream import part_shares
 from hsd.data.vehicle import load_vehicle
 from hsd.errors import HsdError, MetricError, TopologyError
 from hsd.mesh.io import load_mesh, save_mesh
@@ -15,6 +14,7 @@ from hsd.mesh.manifold import n_defects
 from hsd.mesh.mesh import Mesh
 from hsd.mesh.metric import measures
 from hsd.mesh.primitives import car, gallery
+from tests.data.shares import part_shares
 from tests.data.stream_checks import EXACT, curl_error, divergence_error
 from tests.meshes import mesh_of
 

@@ -18,13 +18,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hsd.data.ground import Ground
+from hsd.data.gaussians import gaussian_fields
+from hsd.data.ground import Ground, square_norms
 from hsd.data.smooth_shapes import Shape
 from hsd.data.tasks._stream import (
     coupled_moments,
-    energies,
     first_moments,
-    gaussian_sums,
     gradients,
     stream_function,
 )
@@ -109,7 +108,7 @@ class VortexFlow(Task):
         return zeta - mean[:, None] + self.config.amplitude * far
 
     def realise(self, records: Sequence[Record], ground: Ground) -> Realisation:
-        zeta = gaussian_sums(ground.mesh.points, records)
+        zeta = gaussian_fields(ground.mesh.points, records)
         return self.flow(zeta, records, ground)
 
     def flow(self, zeta: np.ndarray, records: Sequence[Record], ground: Ground) -> Realisation:
@@ -139,11 +138,11 @@ class VortexFlow(Task):
         probe = cls(**{**config, "amplitude": 1.0, "moment_scale": (1.0, 1.0, 1.0)})
         ground = Ground(probe.mesh(n_nodes))
         records = probe.samples(seed, 0, n_samples)
-        moments = first_moments(ground, gaussian_sums(ground.mesh.points, records))
+        moments = first_moments(ground, gaussian_fields(ground.mesh.points, records))
         found: dict[str, object] = {"moment_scale": tuple(rounded(x) for x in moments.std(axis=0))}
         parts = cls(**{**config, **found, "amplitude": 1.0}).realise(records, ground).parts
         star = ground.dec.star(1)
-        near, far = (energies(star, parts[name]).mean() for name in ("local", "global"))
+        near, far = (square_norms(star, parts[name]).mean() for name in ("local", "global"))
         found["amplitude"] = rounded(np.sqrt(near / far))
         return found | probe.calibrate_more(float(near))
 

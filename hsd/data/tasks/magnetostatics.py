@@ -26,7 +26,7 @@ import scipy.sparse as sp
 
 from hsd.data.blocks import WIDTH
 from hsd.data.gaussians import gaussian_fields
-from hsd.data.ground import Ground
+from hsd.data.ground import Ground, square_norms
 from hsd.data.tasks.base import FieldSpec, NamedFields, Realisation, Record, Task, TaskConfig, stacked
 from hsd.errors import InputError
 from hsd.mesh.mesh import Mesh
@@ -202,7 +202,7 @@ class Magnetostatics(Task):
         effective = type(self)(**{**self.config_dict, "saturation": saturation}).effective(charges, ground)
         total = (effective * self._charge_signs(ground)).sum(axis=1)
         scale = float(np.sqrt((total**2).mean()))
-        energy = _energies(star, ground.flux_solver(effective))
+        energy = square_norms(star, ground.flux_solver(effective))
         far = (scale * np.tanh(total / scale) * norm) ** 2
         share = self.config.local_share
         return {
@@ -273,8 +273,3 @@ def _patterns(records: Sequence[Record], points: np.ndarray) -> np.ndarray:
         for j in range(3):
             out += quadrupole[:, i, j, None] * (unit[:, i] * unit[:, j])
     return out * np.exp(-((radius - INNER) ** 2) / (2 * stacked(records, "shell_width")[:, None] ** 2))
-
-
-def _energies(star: sp.csr_matrix, forms: np.ndarray) -> np.ndarray:
-    """‖·‖²_⋆ of each row, (m, N) → (m,)."""
-    return ((star @ forms.T) * forms.T).sum(axis=0)

@@ -15,10 +15,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hsd.data.ground import Ground
+from hsd.data.gaussians import gaussian_fields
+from hsd.data.ground import Ground, square_norms
 from hsd.data.harmonic_frames import torus_frame
 from hsd.data.smooth_shapes import Torus, partners
-from hsd.data.tasks._stream import energies, first_moments, gaussian_sums, gradients
+from hsd.data.tasks._stream import first_moments, gradients
 from hsd.data.tasks._vortices import rounded
 from hsd.data.tasks.base import FieldSpec, NamedFields, Realisation, Record, Task, TaskConfig
 from hsd.errors import InputError, SolverError
@@ -131,7 +132,7 @@ class TorusHelmholtz(Task):
         return psi.T
 
     def realise(self, records: Sequence[Record], ground: Ground) -> Realisation:
-        forcing = gaussian_sums(ground.mesh.points, records)
+        forcing = gaussian_fields(ground.mesh.points, records)
         c = self.circulations(forcing, ground)
         parts = {
             "local": gradients(ground, self.stream_function(forcing, ground)),
@@ -149,10 +150,10 @@ class TorusHelmholtz(Task):
         probe = cls(**{**config, "amplitude": 1.0, "moment_scale": (1.0, 1.0)})
         ground = Ground(probe.mesh(n_nodes))
         records = probe.samples(seed, 0, n_samples)
-        moments = first_moments(ground, gaussian_sums(ground.mesh.points, records))[:, list(AXES)]
+        moments = first_moments(ground, gaussian_fields(ground.mesh.points, records))[:, list(AXES)]
         found: dict[str, object] = {"moment_scale": tuple(rounded(x) for x in moments.std(axis=0))}
         parts = cls(**{**config, **found, "amplitude": 1.0}).realise(records, ground).parts
-        local, far = (energies(ground.dec.star(1), parts[name]).mean() for name in ("local", "global"))
+        local, far = (square_norms(ground.dec.star(1), parts[name]).mean() for name in ("local", "global"))
         found["amplitude"] = rounded(np.sqrt(local / far))
         return found
 
