@@ -22,8 +22,8 @@ from hsd.training.state import read_state, write_state
 from hsd.training.steps import Objective, batches, validation_error
 
 Report = Callable[[dict[str, Any]], None]
-MEASURED_STEPS = 8
-"""Steps that are timed before the schedule of a run with a limit in minutes is laid."""
+WARM_STEPS, MEASURED_STEPS = 2, 6
+"""First steps that are not timed, and steps that are, before the schedule of a run with a limit in minutes is laid."""
 SAVE_SECONDS = 20.0
 WARM_UP = 0.05
 
@@ -33,6 +33,7 @@ class Progress:
     """Where a run is; all of it is in its saved state.
 
     step, epoch, seconds : finished steps, epoch under way (from 0), training time so far
+    warm_seconds         : of these, in the steps before the measured ones
     total_steps          : of the schedule; None until it is laid
     done_in_epoch        : batches of the epoch that are finished;  sums: of the training loss in this epoch
     best, best_epoch     : smallest validation error and where it was
@@ -43,6 +44,7 @@ class Progress:
     done_in_epoch: int = 0
     sums: list[float] = field(default_factory=lambda: [0.0, 0.0])
     seconds: float = 0.0
+    warm_seconds: float = 0.0
     total_steps: int | None = None
     best: float = math.inf
     best_epoch: int = -1
@@ -100,9 +102,9 @@ class Trainer:
         while not p.finished:
             order = list(batches(self.data.train, config.batch_size, config.seed, p.epoch))
             for group, rows in order[p.done_in_epoch :]:
-                begun = time.monotonic()
+                begun = self._clock()
                 loss = self._step(group, rows)
-                p.seconds += time.monotonic() - begun
+                p.seconds += self._clock() - begun
                 p.step, p.done_in_epoch = p.step + 1, p.done_in_epoch + 1
                 p.sums = [p.sums[0] + loss * len(rows), p.sums[1] + len(rows)]
                 self._lay_schedule()
@@ -118,6 +120,12 @@ class Trainer:
                     return self._with_best()
             self._end_epoch()
         return self._with_best()
+
+    def _clock(self) -> float:
+        """Seconds of a time budget: on a CPU those that this process computed, divided by its threads."""
+        if self.device.startswith("cpu"):
+            return time.process_time() / torch.get_num_threads()
+        return time.monotonic()
 
     def _step(self, group: int, rows: torch.Tensor) -> float:
         """One optimiser step on a batch, micro-batches accumulated; returns the loss."""
@@ -163,9 +171,12 @@ class Trainer:
             return
         if not config.minutes:
             p.total_steps = config.epochs * self.n_batches
-        elif p.step >= MEASURED_STEPS:
-            each = p.seconds / p.step * (1 + 0.25 / max(config.batch_size, 1))
-            p.total_steps = max(MEASURED_STEPS + 1, int(config.minutes * 60 / each))
+        elif p.step == WARM_STEPS:
+            p.warm_seconds = p.seconds
+        elif p.step >= WARM_STEPS + MEASURED_STEPS:
+            each = (p.seconds - p.warm_seconds) / MEASURED_STEPS
+            left = max(0.0, config.minutes * 60 - p.seconds)
+            p.total_steps = p.step + max(1, int(left / max(each, 1e-9)))
 
     def _end_epoch(self) -> None:
         p, config = self.progress, self.config
