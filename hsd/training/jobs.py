@@ -24,7 +24,7 @@ from filelock import FileLock, Timeout
 from hsd.errors import HsdError, InputError
 from hsd.hodge.cache import cache_folder, write_atomically
 from hsd.processes import birth, is_alive, last_line
-from hsd.training.run import CHECKPOINT, RunSpec, make_folder, read_folder
+from hsd.training.run import CHECKPOINT, RUN, RunSpec, make_folder, read_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 PROCESS, WISH, LOG, WAITING = "process.json", "wish.json", "log.txt", "waiting"
@@ -50,6 +50,22 @@ class RunStatus:
 def runs_folder() -> Path:
     """Where runs started from the app keep their folders."""
     return cache_folder() / "runs"
+
+
+def folder_of(run_id: str) -> Path:
+    """The folder of a run by its id, the folder's name.  Raises InputError (no_run) where there is none."""
+    folder = runs_folder() / run_id
+    if run_id != Path(run_id).name or not (folder / RUN).is_file():
+        raise InputError(f"There is no run {run_id} on this server any more; choose another one.", "no_run")
+    return folder
+
+
+def checkpoint_of(run_id: str) -> Path:
+    """The checkpoint that a run left at its end.  Raises InputError (no_run, not_done)."""
+    path = folder_of(run_id) / CHECKPOINT
+    if not path.is_file():
+        raise InputError(f"The run {run_id} has no checkpoint yet; let it finish on the page Training.", "not_done")
+    return path
 
 
 def start(folder: Path, spec: RunSpec, threads: int | None = None) -> RunStatus:

@@ -137,12 +137,38 @@ class TasksState:
 
 
 @dataclass(frozen=True)
+class TrainingState:
+    """Training: what a new run is made from, and how runs are looked at.
+
+    task : name, or "own" for the dataset file ``tasks.file``;  samples, nodes : of its data (seed: ``AppState.seed``)
+    model, settings : entries "key=value" that replace those of the training config ("model.key=value": of the model's)
+    device : see hsd.training.run.DEVICES;  run : id of the run shown ("" : the newest);  overlay : ids drawn with it
+    smooth : weight of the past in the smoothed curves;  log_x, log_y : axes;  sample : of the validation part
+    """
+
+    task: str = item("ellipsoid_aerodynamics", "train", (*TASKS, "own"))
+    samples: int = item(300, "train_n", low=10, high=100_000)
+    nodes: int = item(500, "train_nodes", low=100, high=20_000)
+    model: str = item("hsd", "train_model")
+    settings: tuple[str, ...] = item(("epochs=30", "model.n_modes=64", "model.channels=4", "model.hidden=16"), "train_set")
+    device: str = item("auto", "train_device", ("auto", "cpu", "cuda"))
+    run: str = item("", "run")
+    overlay: tuple[str, ...] = item((), "with")
+    smooth: float = item(0.6, "smooth", low=0.0, high=0.98)
+    log_x: bool = item(False, "logx")
+    log_y: bool = item(True, "logy")
+    sample: int = item(0, "val", low=0, high=999_999)
+
+
+@dataclass(frozen=True)
 class AppState:
     """Everything that a link to a picture carries.
 
     k : degree of the forms;  bc : boundary condition;  star : Hodge star;  n_modes : modes asked for, of all parts
     field : key in the store of the composed or uploaded field ("" : the page's preset);  seed : of everything random
     theme : "auto" follows the browser;  present : big type, no sidebar
+    own_runs : ids of the visitor's own training runs that Model Comparison offers; the checkpoint of a run is the file
+               that hsd.training.jobs.checkpoint_of names
     """
 
     mesh: MeshState = MeshState()
@@ -154,10 +180,12 @@ class AppState:
     seed: int = item(0, "seed", low=0, high=2**31 - 1)
     theme: str = item("auto", "theme", ("auto", "light", "dark", "projector"))
     present: bool = item(False, "present")
+    own_runs: tuple[str, ...] = item((), "runs")
     modes: ModesState = ModesState()
     decomposition: DecompositionState = DecompositionState()
     spectrum: SpectrumState = SpectrumState()
     tasks: TasksState = TasksState()
+    training: TrainingState = TrainingState()
 
 
 # ---- paths -------------------------------------------------------------------------------------------------------
