@@ -7,7 +7,7 @@ alone: everything that has a colour has a pattern, a dash or a symbol too.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -42,17 +42,26 @@ PARTS = {
 
 MODELS = {
     "truth": Look("#222222", "", "solid", "circle", "ground truth"),
-    "ridge": Look("#8c8c8c", "-", "dash", "x", "linear ridge"),
+    "ridge": Look("#ACACAC", "-", "dash", "x", "linear ridge"),
     "hsd": Look("#D00000", "x", "solid", "star", "HSD"),
     "fno3d": Look("#0072B2", "/", "dash", "square", "FNO-3D"),
     "geo_fno": Look("#56B4E9", "\\", "dot", "diamond", "Geo-FNO"),
-    "gno": Look("#009E73", "|", "dashdot", "cross", "GNO"),
-    "meshgraphnet": Look("#7A9A01", "+", "longdash", "triangle-up", "MeshGraphNet"),
+    "gno": Look("#008060", "|", "dashdot", "cross", "GNO"),
+    "meshgraphnet": Look("#9A8A13", "+", "longdash", "triangle-up", "MeshGraphNet"),
     "deeponet": Look("#E69F00", ".", "longdashdot", "triangle-down", "DeepONet"),
     "gnot": Look("#CC79A7", "/", "dot", "pentagon", "GNOT"),
-    "ono": Look("#7B3294", "\\", "dash", "hexagon", "ONO"),
-    "hamlet": Look("#8C510A", "|", "solid", "hourglass", "HAMLET"),
+    "ono": Look("#5B23B6", "\\", "dash", "hexagon", "ONO"),
+    "hamlet": Look("#523500", "|", "solid", "hourglass", "HAMLET"),
+    "hsd-paper": Look("#882255", "-", "longdash", "star-square", "HSD, as published"),
+    "hsd-tiny": Look("#FFB39E", ".", "longdashdot", "star-triangle-up", "HSD, tiny"),
 }
+"""By name of the model in the registry, or label of a shipped checkpoint."""
+
+MODEL_COLOURS = {name: look.colour for name, look in MODELS.items()}
+"""Name → hex colour of each model, on every page; the truth is black on light paper, white on dark (`model_colour`)."""
+
+OWN = ("cross-thin", "x-thin", "asterisk", "hash", "y-up")
+"""Marker symbols of runs of one's own, which have the colour of their model."""
 
 
 def _linear(rgb: np.ndarray) -> np.ndarray:
@@ -109,6 +118,23 @@ def colour_stops(kind: str, n_categories: int = 0, colours: Sequence[str] = ()) 
         return ramp(_RAMPS[kind])
     base = tuple(colours) or CATEGORICAL
     return [base[i % len(base)] for i in range(max(n_categories, 1))]
+
+
+def model_look(label: str, model: str = "", number: int = 0) -> Look:
+    """How a model looks: by its label, or for one's own runs as its ``model`` with another dash and symbol.
+
+    number : which of one's own runs of that model it is, from 0
+    """
+    if label in MODELS:
+        return MODELS[label]
+    base = MODELS.get(model, MODELS["ridge"])
+    dashes = ("dot", "dash", "longdash", "dashdot", "longdashdot")
+    return replace(base, dash=dashes[number % 5], symbol=OWN[number % len(OWN)], name=label)
+
+
+def model_colour(label: str, dark: bool = False) -> str:
+    """Hex colour of a label of MODELS; the truth is nearly black on light paper and white on dark."""
+    return "#ffffff" if dark and label == "truth" else MODEL_COLOURS[label]
 
 
 def plotly_scale(kind: str) -> list[list]:

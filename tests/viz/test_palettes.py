@@ -75,6 +75,24 @@ def test_parts_differ_under_colour_vision_deficiency():
         assert min(np.linalg.norm(lab[i] - lab[j]) for i, j in combinations(range(3), 2)) > 0.08
 
 
+def test_models_differ_under_colour_vision_deficiency():
+    for matrix in DEFICIENCY.values():
+        lab = _seen(list(palettes.MODEL_COLOURS.values()), matrix)
+        assert min(np.linalg.norm(a - b) for a, b in combinations(lab, 2)) > 0.05
+
+
+def test_own_runs_have_their_models_colour_and_another_symbol():
+    own = [palettes.model_look("my run", "fno3d", i) for i in range(2)]
+    assert {o.colour for o in own} == {palettes.MODEL_COLOURS["fno3d"]}
+    assert len({own[0].symbol, own[1].symbol, palettes.MODELS["fno3d"].symbol}) == 3
+    assert palettes.model_look("hsd") is palettes.MODELS["hsd"]
+
+
+def test_the_truth_is_seen_on_light_and_on_dark_paper():
+    light, dark = (palettes.oklab([palettes.model_colour("truth", dark)])[0, 0] for dark in (False, True))
+    assert light < 0.3 and dark > 0.95
+
+
 def test_an_unknown_kind_lists_the_known_ones():
     with pytest.raises(UnknownNameError, match="signed"):
         palettes.colour_stops("jet")
