@@ -69,6 +69,7 @@ def add_commands(commands: argparse._SubParsersAction) -> None:
 def _add_running(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--threads", type=whole_number, default=None, help="CPU threads (all)")
     parser.add_argument("--workers", type=whole_number, default=1, help="processes that make the data (1)")
+    parser.add_argument("--steps", type=whole_number, default=0, help="stop after so many optimiser steps (no limit)")
     parser.add_argument("--queue", action="store_true", help="wait until no other queued run trains on the device")
     parser.add_argument("--progress", action="store_true", help="report progress even where there is no terminal")
 
@@ -134,7 +135,9 @@ def _run(folder: Path, args: argparse.Namespace) -> None:
             lock = None
             if args.queue:
                 lock = wait_for_device(folder, chosen_device(spec.device), lambda: bool(stopping))
-            path = None if stopping else run(folder, progress, report, lambda: bool(stopping), args.workers)
+            path = None
+            if not stopping:
+                path = run(folder, progress, report, lambda: bool(stopping), args.workers, args.steps)
             if lock is not None:
                 lock.release()
     finally:

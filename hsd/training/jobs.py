@@ -2,11 +2,12 @@
 
 The folder holds what :mod:`hsd.training.run` keeps, and ``process.json`` (pid, birth), ``wish.json`` ("paused",
 "stopped") and ``log.txt`` (what the process said).  A run asked to pause ends after the step under way, its whole state
-saved.  One run trains on a device at a time; the others wait for its lock in the order in which it is free.
+saved.  One run trains on a device at a time; the others wait for its lock in the order in which they came.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -27,6 +28,8 @@ from hsd.processes import birth, is_alive, last_line
 from hsd.training.run import CHECKPOINT, RUN, RunSpec, make_folder, read_folder
 
 ROOT = Path(__file__).resolve().parents[2]
+STOPPED = "Stopped;"
+"""What the process says at the end of a run that is not finished."""
 PROCESS, WISH, LOG, WAITING = "process.json", "wish.json", "log.txt", "waiting"
 STATES = ("new", "waiting", "running", "paused", "stopped", "done", "failed")
 _children: dict[Path, subprocess.Popen] = {}
@@ -40,11 +43,19 @@ class JobError(HsdError):
 
 @dataclass(frozen=True)
 class RunStatus:
-    """state : one of STATES;  text: the last line of the process, or the sentence of its error."""
+    """state : one of STATES;  text: the last line of the process, or the sentence of its error.
+
+    wish : "paused" or "stopped" while the process, asked for it, still finishes its step
+    """
 
     folder: Path
     state: str
     text: str = ""
+    wish: str = ""
+
+    @property
+    def is_alive(self) -> bool:
+        return self.state in ("running", "waiting")
 
 
 def runs_folder() -> Path:
@@ -71,7 +82,12 @@ def checkpoint_of(run_id: str) -> Path:
 def start(folder: Path, spec: RunSpec, threads: int | None = None) -> RunStatus:
     """Make the run folder and start its process.  Raises JobError (running, cannot_start), InputError."""
     with _folder_lock(folder):
-        make_folder(folder, spec)
+        try:
+            make_folder(folder, spec)
+        except OSError as error:
+            raise JobError(
+                f"The run's folder could not be written ({error.strerror or error}); free space and start again."
+            ) from error
         return _launch(folder, threads)
 
 
@@ -80,7 +96,15 @@ def resume(folder: Path, threads: int | None = None) -> RunStatus:
     read_folder(folder)
     with _folder_lock(folder):
         now = status(folder)
-        return now if now.state in ("running", "waiting", "done") else _launch(folder, threads)
+        return now if now.is_alive or now.state == "done" else _launch(folder, threads)
+
+
+def step(folder: Path, threads: int | None = None) -> RunStatus:
+    """One optimiser step of a run that does not run, then it is paused again."""
+    read_folder(folder)
+    with _folder_lock(folder):
+        now = status(folder)
+        return now if now.is_alive or now.state == "done" else _launch(folder, threads, steps=1)
 
 
 def pause(folder: Path, seconds: float = 60.0) -> RunStatus:
@@ -93,6 +117,19 @@ def stop(folder: Path, seconds: float = 60.0) -> RunStatus:
     return _end(folder, "stopped", seconds)
 
 
+def ask_to_end(folder: Path, wish: str) -> RunStatus:
+    """Ask a run to save its state and end ("paused" or "stopped"), and do not wait for it."""
+    folder = Path(folder)
+    now = status(folder)
+    if now.is_alive:
+        write_atomically(folder / WISH, json.dumps({"wish": wish}).encode())
+        with contextlib.suppress(ProcessLookupError):  # it ended by itself just now
+            os.kill(_read(folder / PROCESS)["pid"], signal.SIGTERM)
+    elif wish == "stopped" and now.state == "paused":
+        write_atomically(folder / WISH, json.dumps({"wish": wish}).encode())
+    return status(folder)
+
+
 def status(folder: Path) -> RunStatus:
     """What a run does now: "done" only with a checkpoint, "failed" where the process is gone without one."""
     folder = Path(folder)
@@ -102,14 +139,15 @@ def status(folder: Path) -> RunStatus:
         child.poll()
     said = last_line(folder / LOG)
     if process is not None and is_alive(process["pid"], process["born"]):
-        return RunStatus(folder, "waiting" if (folder / WAITING).exists() else "running", said)
+        asked = "" if wish is None or "steps" in wish else wish["wish"]
+        return RunStatus(folder, "waiting" if (folder / WAITING).exists() else "running", said, asked)
     if (folder / CHECKPOINT).is_file() and (folder / CHECKPOINT).with_suffix(".json").is_file():
         return RunStatus(folder, "done", said)
     if process is None:
         return RunStatus(folder, "new")
-    if wish is not None:
-        return RunStatus(folder, wish["wish"], said)
     sentence = said.partition("]: ")[2] if said.startswith("error [") else ""
+    if wish is not None and not sentence and ("steps" not in wish or said.startswith(STOPPED)):
+        return RunStatus(folder, wish["wish"], said)
     text = sentence or (
         "The training process was ended from outside, or the machine ran out of memory or was restarted; resume it."
     )
@@ -123,10 +161,10 @@ def runs(root: Path | None = None) -> list[RunStatus]:
     return [status(f) for f in sorted(folders, key=lambda f: (f / "run.json").stat().st_mtime, reverse=True)]
 
 
-def tail(folder: Path, start: int = 0) -> list[dict[str, Any]]:
-    """Whole entries of the run's log from number ``start`` on."""
+def tail(folder: Path, start: int = 0, name: str = "log.jsonl") -> list[dict[str, Any]]:
+    """Whole entries from number ``start`` on of the run's log, or of another file of lines (step_log.STEPS)."""
     try:
-        lines = (Path(folder) / "log.jsonl").read_text(encoding="utf-8").splitlines()
+        lines = (Path(folder) / name).read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
         return []
     return [json.loads(line) for line in lines[start:] if line.endswith("}")]
@@ -134,7 +172,7 @@ def tail(folder: Path, start: int = 0) -> list[dict[str, Any]]:
 
 def remove(folder: Path) -> None:
     """Delete the folder of a run that does not run.  Raises JobError (running)."""
-    if status(folder).state in ("running", "waiting"):
+    if status(folder).is_alive:
         raise JobError(f"{Path(folder).name} is running; stop it first.", "running")
     shutil.rmtree(folder, ignore_errors=True)
 
@@ -146,30 +184,63 @@ def device_lock(device: str) -> FileLock:
 
 
 def wait_for_device(folder: Path, device: str, should_stop: Callable[[], bool] = lambda: False) -> FileLock | None:
-    """Hold the device's lock, marking the run as waiting meanwhile; None where it was asked to stop."""
+    """Hold the device's lock, marking the run as waiting meanwhile; None where it was asked to stop.
+
+    Of the runs in one folder the one that came first is served first.
+    """
     lock, mark = device_lock(device), folder / WAITING
+    write_atomically(mark, json.dumps({"device": device, "since": time.time()}).encode())
     try:
         while not should_stop():
+            if waiting(folder.parent, device)[:1] not in ([], [folder]):
+                time.sleep(0.2)
+                continue
             try:
                 lock.acquire(timeout=0.5)
                 return lock
             except Timeout:
-                mark.touch()
+                continue
         return None
     finally:
         mark.unlink(missing_ok=True)
 
 
-def _launch(folder: Path, threads: int | None) -> RunStatus:
+def waiting(root: Path, device: str) -> list[Path]:
+    """Folders of the runs that wait for a device, those that came first at the front."""
+    marks = [(m, _read(m)) for m in root.glob(f"*/{WAITING}")]
+    there = [(entry["since"], m.parent) for m, entry in marks if entry and entry.get("device") == device]
+    return [folder for _, folder in sorted(there) if _process_lives(folder)]
+
+
+def position(folder: Path) -> int:
+    """Place of a waiting run in the queue of its device, 1 for the next one; 0 where it does not wait."""
+    entry = _read(folder / WAITING)
+    line = waiting(folder.parent, entry["device"]) if entry else []
+    return line.index(folder) + 1 if folder in line else 0
+
+
+def _process_lives(folder: Path) -> bool:
+    process = _read(folder / PROCESS)
+    return process is not None and is_alive(process["pid"], process["born"])
+
+
+def _launch(folder: Path, threads: int | None, steps: int = 0) -> RunStatus:
     now = status(folder)
-    if now.state in ("running", "waiting"):
+    if now.is_alive:
         raise JobError(f"{folder.name} is running already.", "running")
-    (folder / WISH).unlink(missing_ok=True)
     command = [sys.executable, "-m", "hsd", "resume", str(folder), "--queue", "--progress"]
     if threads:
         command += ["--threads", str(threads)]
+    if steps:
+        command += ["--steps", str(steps)]
     try:
+        (folder / WISH).unlink(missing_ok=True)
+        (folder / WAITING).unlink(missing_ok=True)
+        if steps:
+            write_atomically(folder / WISH, json.dumps({"wish": "paused", "steps": steps}).encode())
         with (folder / LOG).open("ab") as log:
+            log.write(b"starting\n")
+            log.flush()
             child = subprocess.Popen(
                 command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
             )
@@ -182,14 +253,10 @@ def _launch(folder: Path, threads: int | None) -> RunStatus:
 
 def _end(folder: Path, wish: str, seconds: float) -> RunStatus:
     folder = Path(folder)
-    now = status(folder)
-    if now.state not in ("running", "waiting"):
-        if wish == "stopped" and now.state == "paused":
-            write_atomically(folder / WISH, json.dumps({"wish": wish}).encode())
-        return status(folder)
+    now = ask_to_end(folder, wish)
+    if not now.is_alive:
+        return now
     process = _read(folder / PROCESS)
-    write_atomically(folder / WISH, json.dumps({"wish": wish}).encode())
-    os.kill(process["pid"], signal.SIGTERM)
     deadline = time.monotonic() + seconds
     while is_alive(process["pid"], process["born"]) and time.monotonic() < deadline:
         time.sleep(0.05)

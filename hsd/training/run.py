@@ -23,11 +23,16 @@ from hsd.models.registry import model_class
 from hsd.training.checkpoint import save_checkpoint
 from hsd.training.config import DEFAULT_MODES, TrainingConfig
 from hsd.training.data import TrainingData
+from hsd.training.memory import enough_memory
 from hsd.training.trainer import Report, Trainer
 
 RUN = "run.json"
 CHECKPOINT = "model.safetensors"
 DEVICES = ("auto", "cpu", "cuda")
+
+
+class _Ended(Exception):
+    """A run was asked to stop before its first step."""
 
 
 @dataclass(frozen=True)
@@ -122,16 +127,38 @@ def run(
     report: Report = lambda entry: None,
     should_stop: Callable[[], bool] = lambda: False,
     workers: int = 1,
+    steps: int = 0,
 ) -> Path | None:
-    """Start or go on with the run of a folder; returns the checkpoint, or None where it was stopped before its end."""
+    """Start or go on with the run of a folder; returns the checkpoint, or None where it was stopped before its end.
+
+    steps : optimiser steps after which it stops, 0: no limit
+    Raises SolverError (diverged, out_of_memory), and what reading the folder and the data raise.
+    """
     spec = read_folder(folder)
-    dataset = dataset_of(spec, progress, workers)
-    device = chosen_device(spec.device)
-    trainer = make_trainer(dataset, spec.training, folder, device, progress, report, should_stop)
-    begun = time.time()
-    model = trainer.fit()
+    done = [0]
+
+    def watched(stage: str, fraction: float | None = None) -> None:
+        progress(stage, fraction)
+        if should_stop():
+            raise _Ended
+
+    def enough() -> bool:
+        done[0] += 1
+        return should_stop() or done[0] == steps
+
+    try:
+        dataset = dataset_of(spec, watched, workers)
+        device = chosen_device(spec.device)
+        with enough_memory(f"Training {spec.training.model}", "take a smaller batch, micro_batch, mesh or model"):
+            begun = time.time()
+            trainer = make_trainer(dataset, spec.training, folder, device, watched, report, enough)
+            prepared = time.time()
+            model = trainer.fit()
+    except _Ended:
+        return None
     if trainer.group.is_first and trainer.progress.finished:
-        path = keep(folder / CHECKPOINT, model, trainer, dataset, spec, device, time.time() - begun)
+        seconds = {"preparation_seconds": prepared - begun, "wall_seconds": time.time() - prepared}
+        path = keep(folder / CHECKPOINT, model, trainer, dataset, spec, device, seconds)
     else:
         path = None
     trainer.group.close()
@@ -157,9 +184,19 @@ def make_trainer(
 
 
 def keep(
-    path: Path, model: Operator, trainer: Trainer, dataset: Dataset, spec: RunSpec, device: str, seconds: float
+    path: Path,
+    model: Operator,
+    trainer: Trainer,
+    dataset: Dataset,
+    spec: RunSpec,
+    device: str,
+    seconds: dict[str, float],
 ) -> Path:
-    """Write the checkpoint of a finished run."""
+    """Write the checkpoint of a finished run.
+
+    seconds : of the process that finished it: preparation (domain, modes, fiber features, as far as the cache did not
+              hold them) and wall clock from then on
+    """
     domain, progress = trainer.data.domain, trainer.progress
     provenance = dict(dataset.schema.provenance)
     about = {
@@ -171,6 +208,7 @@ def keep(
         "grid_size": domain.spec.grid_size,
     }
     on_gpu = device.startswith("cuda")
+    threads = torch.get_num_threads()
     training = {
         "config": spec.training.as_dict(),
         "steps": progress.step,
@@ -178,8 +216,10 @@ def keep(
         "best_epoch": progress.best_epoch,
         "best_validation": progress.best,
         "training_seconds": round(progress.seconds, 2),
-        "wall_seconds": round(seconds, 2),
-        "device": torch.cuda.get_device_name() if on_gpu else f"cpu, {torch.get_num_threads()} threads",
+        **{name: round(value, 2) for name, value in seconds.items()},
+        "core_minutes": None if on_gpu else round(progress.seconds * threads * trainer.group.size / 60, 3),
+        "device": torch.cuda.get_device_name() if on_gpu else f"cpu, {threads} threads",
+        "threads": threads,
         "processes": trainer.group.size,
         "n_train": sum(len(s) for s in trainer.data.train),
         "pid": os.getpid(),

@@ -19,6 +19,7 @@ from hsd.training.config import TrainingConfig
 from hsd.training.data import TrainingData
 from hsd.training.parallel import Group
 from hsd.training.state import read_state, write_state
+from hsd.training.step_log import StepLog
 from hsd.training.steps import Objective, batches, validation_error
 
 Report = Callable[[dict[str, Any]], None]
@@ -71,6 +72,7 @@ class Trainer:
     ):
         self.config, self.folder, self.report, self.should_stop = config, folder, report, should_stop
         self.group = Group(device)
+        self.step_log = StepLog(folder if self.group.is_first else None)
         self.device = self.group.local_device(device)
         dtype = torch.float64 if config.precision == "float64" else torch.float32
         self.data = data.to(self.device, dtype)
@@ -98,8 +100,8 @@ class Trainer:
     def fit(self) -> Operator:
         """Train until schedule, patience or ``should_stop`` ends it; returns the model with its best weights."""
         p, config = self.progress, self.config
-        saved = time.monotonic()
-        while not p.finished:
+        saved, stopping = time.monotonic(), False
+        while not p.finished and not stopping:
             order = list(batches(self.data.train, config.batch_size, config.seed, p.epoch))
             for group, rows in order[p.done_in_epoch :]:
                 begun = self._clock()
@@ -110,12 +112,16 @@ class Trainer:
                 self._lay_schedule()
                 if not math.isfinite(loss):
                     self._diverged()
-                if p.total_steps is not None and p.step >= p.total_steps:
+                at_end = p.total_steps is not None and p.step >= p.total_steps
+                stopping = not at_end and self.should_stop()
+                lr = self.optimiser.param_groups[0]["lr"]
+                self.step_log.add(loss, p.step, p.epoch, lr, p.total_steps, at_end or stopping)
+                if at_end:
                     break
                 if time.monotonic() - saved > SAVE_SECONDS:
                     self.save()
                     saved = time.monotonic()
-                if self.should_stop():
+                if stopping and p.done_in_epoch < len(order):  # after the last batch the epoch ends first
                     self.save()
                     return self._with_best()
             self._end_epoch()
@@ -250,6 +256,7 @@ class Trainer:
     def _cut_log(self) -> None:
         """Drop log entries of epochs after the saved state."""
         log = self.folder / "log.jsonl"
+        self.step_log.cut(self.progress.step)
         if log.is_file() and self.group.is_first:
             lines = log.read_text(encoding="utf-8").splitlines()
             kept = [line for line in lines if line.endswith("}") and json.loads(line)["epoch"] < self.progress.epoch]

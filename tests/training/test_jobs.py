@@ -15,7 +15,8 @@ from hsd.errors import InputError
 from hsd.processes import birth, is_alive
 from hsd.training import jobs
 from hsd.training.config import TrainingConfig
-from hsd.training.run import RunSpec, read_folder
+from hsd.training.run import RunSpec, make_folder, read_folder
+from hsd.training.step_log import STEPS
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = {"n_modes": 16, "channels": 2, "hidden": 8, "lift": 0}
@@ -75,6 +76,57 @@ def test_one_run_a_device_and_the_next_waits_its_turn(aero_file, tmp_path):
         jobs.start(tmp_path / "run", spec(aero_file, 2), threads=1)
         wait_for(lambda: jobs.status(tmp_path / "run").state == "waiting")
     wait_for(lambda: jobs.status(tmp_path / "run").state == "done")
+
+
+def test_a_step_is_one_optimiser_step_and_the_last_of_an_epoch_ends_it(aero_file, tmp_path):
+    folder = tmp_path / "run"
+    jobs.start(folder, spec(aero_file, 100_000), threads=1)
+    wait_for(lambda: len(jobs.tail(folder)) >= 1)
+    assert jobs.pause(folder).state == "paused"
+
+    def steps() -> int:
+        return jobs.tail(folder, name=STEPS)[-1]["step"]
+
+    for _ in range(2):
+        before, epochs = steps(), len(jobs.tail(folder))
+        jobs.step(folder, threads=1)
+        wait_for(lambda: jobs.status(folder).state == "paused")
+        assert steps() == before + 1
+        ends = jobs.tail(folder)[-1]["step"] == steps()
+        assert len(jobs.tail(folder)) == epochs + ends
+
+
+def test_runs_that_wait_are_served_in_the_order_in_which_they_came(aero_file, tmp_path):
+    folders = [tmp_path / name for name in ("b", "a")]
+    with jobs.device_lock("cpu"):
+        for place, folder in enumerate(folders, 1):
+            jobs.start(folder, spec(aero_file, 30), threads=1)
+            wait_for(lambda: jobs.position(folder) == place)  # noqa: B023 (waited for here)
+        jobs.stop(folders[0])
+        assert jobs.status(folders[0]).state == "stopped" and jobs.position(folders[1]) == 1
+        jobs.resume(folders[0], threads=1)
+        wait_for(lambda: jobs.position(folders[0]) == 2)
+    wait_for(lambda: all(jobs.status(f).state == "done" for f in folders))
+    ends = [(f / "model.json").stat().st_mtime_ns for f in folders]
+    assert ends[1] < ends[0]
+
+
+def test_a_run_killed_in_a_single_step_has_failed(aero_file, tmp_path):
+    folder = tmp_path / "run"
+    with jobs.device_lock("cpu"):
+        make_folder(folder, spec(aero_file, 5))
+        jobs.step(folder, threads=1)
+        os.kill(jobs._read(folder / jobs.PROCESS)["pid"], signal.SIGKILL)
+        wait_for(lambda: jobs.status(folder).state == "failed")
+
+
+def test_a_full_disk_is_a_sentence(aero_file, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(jobs, "make_folder", full)
+    with pytest.raises(jobs.JobError, match="No space left on device"):
+        jobs.start(tmp_path / "run", spec(aero_file, 5))
 
 
 def test_errors_of_a_run_are_its_sentence(tmp_path):

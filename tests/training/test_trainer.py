@@ -18,6 +18,7 @@ import torch
 from hsd.data.dataset import Dataset
 from hsd.errors import InputError, SolverError
 from hsd.training.config import TrainingConfig
+from hsd.training.memory import enough_memory
 from hsd.training.run import make_trainer
 from hsd.training.steps import batches, form_error, node_error
 
@@ -208,3 +209,21 @@ def test_two_processes_train_as_one(aero_file, tmp_path):
     for a, b in zip(curve(tmp_path / "one"), curve(tmp_path / "two"), strict=True):
         assert np.isclose(a["validation"], b["validation"], rtol=1e-4)
         assert np.isclose(a["train_loss"], b["train_loss"], rtol=1e-4)
+
+
+def test_too_little_memory_is_a_sentence_and_other_errors_stay():
+    with (
+        pytest.raises(
+            SolverError, match="Training hsd needs more memory than this machine has free; take less"
+        ) as info,
+        enough_memory("Training hsd", "take less"),
+    ):
+        torch.empty(2**62, dtype=torch.uint8)
+    assert info.value.kind == "out_of_memory"
+    with (
+        pytest.raises(SolverError, match="than the GPU has free"),
+        enough_memory("Training hsd", "take less"),
+    ):
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
+    with pytest.raises(RuntimeError, match="size"), enough_memory("Training hsd", "take less"):
+        torch.zeros(2) @ torch.zeros(3)
