@@ -161,6 +161,41 @@ class TrainingState:
 
 
 @dataclass(frozen=True)
+class ComparisonState:
+    """Model Comparison: which sample of which task, which models, and how they are drawn (seed: ``AppState.seed``).
+
+    models : labels of shipped checkpoints, beside ``AppState.own_runs``;  device : see hsd.training.run.DEVICES
+    composed : key in the store of a sample that the visitor composed ("" : sample ``sample`` as the task draws it)
+    nodes : vertices aimed at (0: the models' own mesh);  show, quantity, axis : what the panels hold
+    a, b : labels that are blinked and wiped ("" : the first two);  space : how tets are drawn
+    turn, tilt, clip : plane of the free slice, degrees and 0…1;  steps : how often a model is applied to its own output
+    edit : the canvas composes;  selected, strength, width : the point that the sliders move
+    """
+
+    task: str = item("toroidal_transport", "problem", tuple(TASKS))
+    models: tuple[str, ...] = item(("hsd", "fno3d", "geo_fno", "deeponet"), "models")
+    device: str = item("auto", "device", ("auto", "cpu", "cuda"))
+    sample: int = item(0, "case", low=0, high=999_999)
+    composed: str = item("", "composed")
+    nodes: int = item(0, "remesh", low=0, high=20_000)
+    show: str = item("maps", "compare", ("maps", "pair", "time", "lines"))
+    quantity: str = item("vectors", "quantity", ("vectors", "magnitude", "component", "vorticity"))
+    axis: str = item("x", "component", ("x", "y", "z"))
+    a: str = item("", "a")
+    b: str = item("", "b")
+    space: str = item("slice", "cut3", ("slice", "free"))
+    turn: float = item(0.0, "turn2", low=-180.0, high=180.0)
+    tilt: float = item(90.0, "tilt", low=-90.0, high=90.0)
+    clip: float = item(0.5, "clip5", low=0.0, high=1.0)
+    step: int = item(0, "step2", low=0, high=100)
+    steps: int = item(4, "steps", low=1, high=20)
+    edit: bool = item(False, "edit")
+    selected: int = item(-1, "blob", low=-1, high=1000)
+    strength: float = item(1.0, "strength2", low=-3.0, high=3.0)
+    width: float = item(0.15, "width2", low=0.05, high=1.2)
+
+
+@dataclass(frozen=True)
 class AppState:
     """Everything that a link to a picture carries.
 
@@ -186,6 +221,7 @@ class AppState:
     spectrum: SpectrumState = SpectrumState()
     tasks: TasksState = TasksState()
     training: TrainingState = TrainingState()
+    comparison: ComparisonState = ComparisonState()
 
 
 # ---- paths -------------------------------------------------------------------------------------------------------

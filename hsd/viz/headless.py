@@ -62,7 +62,7 @@ def render(
     values = {c.id: c.value for c in scene.controls} | dict(controls or {})
     n = len(scene.panels)
     columns = scene.columns_of_panels or (n if n <= 3 else 2)
-    rows = -(-n // columns)
+    rows = 1 + max(scene.cell_of(i) for i in range(n)) // columns
     text = max(12, round(min(width / columns / 36, height / rows / 30) * ink.size / 13))
     foot = wrapped(scene.caption, width - 2 * text, round(text * 0.9))
     body = height - round(1.5 * text * len(foot)) - (text if foot else 0)
@@ -77,7 +77,7 @@ def render(
     if scene.linked:
         cameras = [max(cameras, key=lambda c: c["depth"])] * n
     for i, panel in enumerate(scene.panels):
-        x, y = (i % columns) * cell_w, (i // columns) * cell_h
+        x, y = (scene.cell_of(i) % columns) * cell_w, (scene.cell_of(i) // columns) * cell_h
         bar_w = 0 if panel.colour is None else round(7.5 * text)
         box = (cell_w - bar_w, cell_h)
         drawn = draw_panel(panel, values, limits[i], arrow_lengths[i], cameras[i], box, ink, text)

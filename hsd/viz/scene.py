@@ -18,6 +18,7 @@ from hsd.errors import InputError, check_choice
 KINDS = ("signed", "unsigned", "error", "category")
 WHERE = ("vertex", "face")
 THEMES = ("auto", "light", "dark", "projector")
+MAX_PANELS = 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -350,6 +351,7 @@ class Scene:
     """Panels that share one canvas, one camera (unless unlinked) and one set of controls.
 
     columns_of_panels : panels side by side (None: as fits);  theme: "auto" follows the app
+    cells   : place of each panel, counted row by row, where some are left empty (none: one after the other)
     caption : the sentence under the picture;  rev: free text that comes back with every event
     """
 
@@ -358,6 +360,7 @@ class Scene:
     tool: Tool = Tool()
     linked: bool = True
     columns_of_panels: int | None = None
+    cells: tuple[int, ...] = ()
     theme: str = "auto"
     caption: str = ""
     rev: str = ""
@@ -365,13 +368,19 @@ class Scene:
 
     def __post_init__(self):
         check_choice("theme", self.theme, THEMES)
-        if not 1 <= len(self.panels) <= 12:
-            raise InputError(f"A scene has 1 to 12 panels; got {len(self.panels)}.", "shape")
+        if not 1 <= len(self.panels) <= MAX_PANELS:
+            raise InputError(f"A scene has 1 to {MAX_PANELS} panels; got {len(self.panels)}.", "shape")
+        if self.cells and (len(self.cells) != len(self.panels) or self.columns_of_panels is None):
+            raise InputError("cells are one place a panel, in a stated number of columns.", "shape")
         ids = [c.id for c in self.controls]
         if len(set(ids)) < len(ids):
             raise InputError("Two controls of one scene have the same id.", "shape")
         for wanted in sorted(self._control_names() - set(ids)):
             raise InputError(f"The scene refers to a control {wanted!r} that it does not have.", "unknown_control")
+
+    def cell_of(self, i: int) -> int:
+        """Place of panel i, counted row by row."""
+        return self.cells[i] if self.cells else i
 
     def _control_names(self) -> set[str]:
         names: list[str | None] = []

@@ -81,7 +81,11 @@ class Sample:
 
 def task_sample(task: Task, ground: Ground, seed: int, i: int) -> Sample:
     """Sample i of a seed on a mesh.  Raises what the task raises."""
-    record = task.sample(seed, i)
+    return record_sample(task, ground, task.sample(seed, i))
+
+
+def record_sample(task: Task, ground: Ground, record: Record) -> Sample:
+    """The sample that a mesh-free record means on a mesh.  Raises what the task raises."""
     made = task.realise([record], ground)
     target = Shown.of(task.target, made.target)
     kind = "vortices" if task.name.endswith("aerodynamics") else task.name

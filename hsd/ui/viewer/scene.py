@@ -33,7 +33,7 @@ def encode(scene: Scene, view: str) -> tuple[dict, list[Asset]]:
         "view": view,
         "rev": scene.rev,
         "theme": scene.theme,
-        "layout": {"cols": scene.columns_of_panels, "link": scene.linked},
+        "layout": {"cols": scene.columns_of_panels, "link": scene.linked, "cells": list(scene.cells)},
         "caption": scene.caption,
         "tool": {"mode": scene.tool.mode, "kind": scene.tool.kind, "colour": scene.tool.colour},
         "camera": None

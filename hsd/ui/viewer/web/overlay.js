@@ -31,16 +31,17 @@ export class Overlay {
   layout(w, h, n, scene) {
     const { theme } = this.view;
     const coloured = scene.panels.map((p) => p.colour).filter(Boolean);
-    // a strip at the right with one bar a scale, where all panels share one scale, or many panels two
+    // a strip at the right with one bar a scale, where all panels share one scale, or many panels two or three
     const scales = [...new Set(coloured.map((c) => c.scale ?? null))];
-    this.common = n > 1 && !scales.includes(null) && (scales.length === 1 ? coloured.length > 1 : scales.length === 2 && coloured.length > 3);
-    const cols = Math.min(n, scene.layout.cols ?? this.columns(w, h, scene)), rows = Math.ceil(n / cols);
+    this.common = n > 1 && !scales.includes(null) && (scales.length === 1 ? coloured.length > 1 : scales.length <= 3 && coloured.length > scales.length + 1);
+    const places = scene.layout.cells ?? [], at = (i) => places[i] ?? i, last = Math.max(...scene.panels.map((_, i) => at(i)));
+    const cols = Math.min(last + 1, scene.layout.cols ?? this.columns(w, h, scene)), rows = Math.ceil((last + 1) / cols);
     const strip = this.common ? Math.max(...coloured.map((c) => barWidth(c, theme, w / cols))) : 0;
     const cw = (w - strip) / cols, ch = h / rows;
     const cells = [];
     this.barBoxes = [];
     for (let i = 0; i < n; i++) {
-      const x = (i % cols) * cw, y = Math.floor(i / cols) * ch, colour = scene.panels[i].colour;
+      const x = (at(i) % cols) * cw, y = Math.floor(at(i) / cols) * ch, colour = scene.panels[i].colour;
       const bar = this.common || !colour ? 0 : barWidth(colour, theme, cw);
       cells.push({ x, y, width: cw - bar, height: ch });
       if (bar) this.barBoxes.push({ panel: i, box: { x: x + cw - bar, y, width: bar, height: ch } });
