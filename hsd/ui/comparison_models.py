@@ -1,0 +1,278 @@
+"""Which models Model Comparison offers for a task, and each of them made ready on a mesh, in bounded caches.
+
+A model is a label of a shipped checkpoint or ``run:ID`` for a run of one's own.  Whatever keeps one from taking part is
+an HsdError with one sentence; nothing of it touches the other models.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from hsd.data.splits import PARTS, split_codes
+from hsd.data.tasks.base import Task
+from hsd.errors import HsdError, InputError
+from hsd.viz.palettes import MODELS as LOOKS
+from hsd.viz.palettes import Look, model_look
+
+if TYPE_CHECKING:
+    from hsd.data.domain import Domain
+    from hsd.data.ground import Ground
+    from hsd.metrics.yardstick import Yardstick
+    from hsd.training.predictor import Predictor
+
+RUN = "run:"
+SIZES = ("n_nodes", "n_samples", "loss_weights")
+"""Entries of a task's config that do not change what is to be predicted."""
+TURN = threading.Lock()
+"""Held by one prediction at a time, so that two visitors take turns model by model."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """One model to compare.  key: its name in caches and files;  title: short, for panels;  path: its checkpoint."""
+
+    key: str
+    title: str
+    path: Path
+    look: Look
+
+
+def checkpoints_folder() -> Path:
+    """Where shipped checkpoints are looked for: ``$HSD_CHECKPOINTS``, else those that came with the program."""
+    from hsd.experiments.shipped import CHECKPOINTS
+
+    return Path(os.environ.get("HSD_CHECKPOINTS") or CHECKPOINTS)
+
+
+def shipped_labels(task: str) -> tuple[str, ...]:
+    """Labels of a task's shipped checkpoints that are there."""
+    from hsd.experiments.shipped import LABELS, shipped_path
+
+    root = checkpoints_folder()
+    return tuple(label for label in LABELS if shipped_path(task, label, root).is_file())
+
+
+def own_runs(task: str, chosen: Sequence[str] = ()) -> dict[str, str]:
+    """Ids of finished runs on a task (and of the chosen ones, whatever became of them) → what they are called."""
+    from hsd.training.jobs import runs_folder
+
+    root, out = runs_folder(), {}
+    folders = sorted(root.glob("*/model.json"), key=lambda f: f.stat().st_mtime, reverse=True) if root.is_dir() else ()
+    for file in folders:
+        manifest = _json(str(file), file.stat().st_mtime_ns)
+        if manifest is not None and manifest.get("task") == task:
+            out[file.parent.name] = f"{file.parent.name} ({manifest.get('model')})"
+    return out | {name: name for name in chosen if name not in out}
+
+
+@lru_cache(maxsize=256)
+def _json(path: str, stamp: int) -> dict[str, Any] | None:
+    try:
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def chosen_models(task: str, labels: Sequence[str], runs: Sequence[str]) -> tuple[list[Model], dict[str, str]]:
+    """The models of a choice in the order of the registry, own runs last; key → sentence of those without a file."""
+    from hsd.experiments.shipped import LABELS, shipped_path
+    from hsd.training.jobs import checkpoint_of
+
+    models, refused, root = [], {}, checkpoints_folder()
+    for label in (name for name in LABELS if name in labels):
+        path = shipped_path(task, label, root)
+        if path.is_file():
+            models.append(Model(label, LOOKS[label].name, path, LOOKS[label]))
+    counts: Counter[str] = Counter()
+    for run in runs:
+        try:
+            path = checkpoint_of(run)
+            name = (_json(str(path.with_suffix(".json")), _stamp(path)[0]) or {}).get("model", "")
+        except (HsdError, OSError) as error:
+            refused[RUN + run] = error.message if isinstance(error, HsdError) else f"{run} cannot be read: {error}."
+            continue
+        models.append(Model(RUN + run, run, path, model_look(run, name, counts[name])))
+        counts[name] += 1
+    return models, refused
+
+
+def manifest_of(model: Model) -> Mapping[str, Any]:
+    """The manifest, read again when the files change.  Raises InputError (see hsd.training.checkpoint)."""
+    return _manifest(str(model.path), *_stamp(model.path))
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    """Changes with either file of a checkpoint; (0, 0) where one is missing."""
+    try:
+        both = path.stat(), path.with_suffix(".json").stat()
+    except OSError:
+        return 0, 0
+    return max(s.st_mtime_ns for s in both), sum(s.st_size for s in both)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _manifest(path: str, stamp: int, size: int) -> Mapping[str, Any]:
+    from hsd.training.checkpoint import read_manifest
+
+    return read_manifest(path)
+
+
+def check_task(model: Model, task: Task) -> None:
+    """Refuse checkpoints of another task, or of this one with another equation.  Raises InputError (other_task)."""
+    manifest = manifest_of(model)
+    if manifest["task"] is None:
+        raise InputError(
+            f"{model.title} was trained on a dataset file of one's own, not on {task.title}; compare it by "
+            f"python -m hsd evaluate {model.path.name} --data FILE.",
+            "other_task",
+        )
+    if manifest["task"] != task.name:
+        raise InputError(
+            f"{model.title} was trained on {manifest['task']}, not on {task.name}; choose that task, or another model.",
+            "other_task",
+        )
+    own = json.loads(json.dumps(task.config_dict))
+    differing = [
+        f"{key} = {value}"
+        for key, value in (manifest.get("task_config") or {}).items()
+        if key not in SIZES and own.get(key) != value
+    ]
+    if differing:
+        raise InputError(
+            f"{model.title} was trained on another form of {task.title} ({', '.join(differing)}), whose truth is not "
+            "the one shown; choose another model.",
+            "other_task",
+        )
+
+
+def own_nodes(models: Sequence[Model]) -> int:
+    """Vertices aimed at on the mesh that most of the models were trained on; 0 where none says."""
+    said = []
+    for model in models:
+        try:
+            said.append(int(manifest_of(model)["domain"].get("n_nodes", 0)))
+        except HsdError:
+            continue
+    return Counter(said).most_common(1)[0][0] if said else 0
+
+
+def part_of_sample(model: Model, seed: int, i: int) -> str:
+    """ "train", "validation" or "test" where the sample belongs to the model's data, else "unseen"."""
+    data = manifest_of(model).get("data") or {}
+    n, split = data.get("n_samples"), (data.get("split") or {}).get("seed", data.get("seed"))
+    if data.get("seed") != seed or not isinstance(n, int) or i >= n or split is None:
+        return "unseen"
+    return _parts(n, int(split))[i]
+
+
+@lru_cache(maxsize=16)
+def _parts(n: int, seed: int) -> tuple[str, ...]:
+    names = {code: name for name, code in PARTS.items()}
+    return tuple(names[int(code)] for code in split_codes(n, seed))
+
+
+def test_scores(model: Model) -> Mapping[str, float] | None:
+    """Metrics on the test part from the records that came with the program; None where none is of this checkpoint."""
+    from hsd.experiments.records import RESULTS, read_json
+
+    manifest = manifest_of(model)
+    if "protocol" not in manifest:
+        return None
+    record = read_json(RESULTS / "runs" / f"{manifest['protocol']['entry']}.json") or {}
+    return record.get("test") if record.get("sha256") == manifest["sha256"] else None
+
+
+# ---- made ready --------------------------------------------------------------------------------------------------
+
+
+def device_of(wish: str) -> tuple[str, str]:
+    """The device in force, and a sentence where it is not the one wished for."""
+    from hsd.training.run import chosen_device
+
+    try:
+        return chosen_device(wish), ""
+    except InputError:
+        return "cpu", "There is no GPU here, so the models run on the CPU."
+
+
+def device_name(device: str) -> str:
+    """The device in words."""
+    import torch
+
+    if device.startswith("cuda"):
+        return torch.cuda.get_device_name()
+    return f"CPU, {torch.get_num_threads()} thread{'s' if torch.get_num_threads() > 1 else ''}"
+
+
+def domain_of(model: Model, task: Task, ground: Ground, device: str) -> Domain:
+    """The mesh with the number of modes that a model reads; shared by all models of that number."""
+    about = manifest_of(model)["domain"]
+    n_modes, grid = int(about["n_modes"]), int(about["grid_size"])
+    return _domain(task.name, ground.mesh.content_hash, n_modes, grid, device, task, ground)
+
+
+@st.cache_resource(max_entries=5, show_spinner="Reading the modes of the mesh")
+def _domain(name: str, mesh: str, n_modes: int, grid: int, device: str, _task: Task, _ground: Ground) -> Domain:
+    from hsd.data.domain import Domain
+    from hsd.data.domain_arrays import DomainSpec
+
+    spec = DomainSpec.of(_task, n_modes, grid)
+    fields, frame = _task.named_fields(_ground), _task.frame(_ground)
+    return Domain.from_mesh(_ground.mesh, spec, fields, frame, ground=_ground).to(device)
+
+
+def predictor_of(model: Model, task: Task, ground: Ground, device: str) -> Predictor:
+    """A model on a mesh.  Raises InputError (of the checkpoint; other_task, other_mesh, other_signature)."""
+    check_task(model, task)
+    _check_mesh(model, ground)
+    stamp = _stamp(model.path)
+    domain = domain_of(model, task, ground, device)
+    return _predictor(str(model.path), stamp, ground.mesh.content_hash, device, domain)
+
+
+@st.cache_resource(max_entries=24, show_spinner=False)
+def _predictor(path: str, stamp: tuple, mesh: str, device: str, _domain: Domain) -> Predictor:
+    from hsd.training.predictor import predictor_on
+
+    return predictor_on(path, _domain)
+
+
+def _check_mesh(model: Model, ground: Ground) -> None:
+    """Mesh-bound models have weights that fit no other mesh; said before they are put together."""
+    from hsd.models.registry import model_class
+
+    manifest = manifest_of(model)
+    cls, own = model_class(manifest["model"]), manifest["domain"]
+    bound = not cls.mesh_free or manifest["model_config"].get("variant") == "paper"
+    if bound and own["mesh_hash"] != ground.mesh.content_hash:
+        raise InputError(
+            f"{model.title} is bound to the mesh that it was trained on ({own['mesh_name']}, {own['n_vertices']} "
+            f"vertices) and cannot run on this one ({ground.mesh.complex.n_vertices} vertices); choose “own” under "
+            "Remesh to see it.",
+            "other_mesh",
+        )
+
+
+def yardstick_of(task: Task, ground: Ground) -> Yardstick:
+    """What all models are scored with on a mesh."""
+    return _yardstick(task.name, ground.mesh.content_hash, task, ground)
+
+
+@st.cache_resource(max_entries=4, show_spinner="Preparing the metrics")
+def _yardstick(name: str, mesh: str, _task: Task, _ground: Ground) -> Yardstick:
+    from hsd.metrics.yardstick import Yardstick
+    from hsd.training.evaluate import VORTICITY_TASKS
+
+    target = _task.target
+    return Yardstick.of(_ground, target.degree, target.reading, is_vorticity=name in VORTICITY_TASKS)
