@@ -39,6 +39,7 @@ def add_commands(commands: argparse._SubParsersAction) -> None:
     resume = commands.add_parser("resume", help="go on with a run that was stopped or killed")
     resume.add_argument("folder", metavar="DIR", type=Path)
     _add_running(resume)
+    resume.add_argument("--finish", action="store_true", help="train no more, make a checkpoint of the best weights")
     resume.set_defaults(run=run_resume)
 
     score = commands.add_parser("evaluate", help="all metrics of a checkpoint on a dataset")
@@ -108,10 +109,10 @@ def run_resume(args: argparse.Namespace) -> None:
     from hsd.training.run import read_folder
 
     read_folder(args.folder)
-    _run(args.folder, args)
+    _run(args.folder, args, args.finish)
 
 
-def _run(folder: Path, args: argparse.Namespace) -> None:
+def _run(folder: Path, args: argparse.Namespace, finish: bool = False) -> None:
     from hsd.training.jobs import wait_for_device
     from hsd.training.run import chosen_device, read_folder, run, use_threads
 
@@ -137,7 +138,7 @@ def _run(folder: Path, args: argparse.Namespace) -> None:
                 lock = wait_for_device(folder, chosen_device(spec.device), lambda: bool(stopping))
             path = None
             if not stopping:
-                path = run(folder, progress, report, lambda: bool(stopping), args.workers, args.steps)
+                path = run(folder, progress, report, lambda: bool(stopping), args.workers, args.steps, finish)
             if lock is not None:
                 lock.release()
     finally:

@@ -72,29 +72,38 @@ class TrainingConfig:
         return asdict(self)
 
     def with_entries(self, pairs: Iterable[str]) -> TrainingConfig:
-        """A copy with ``key=value`` texts applied; ``model.key=value`` goes to the model's config.
+        """A copy with ``key=value`` texts applied; ``model.key=value`` goes to the model's config, ``loss.name=weight``
+        to the loss.
 
         Values are read as numbers, true/false/none, or text.  Raises InputError (bad_config), UnknownNameError.
         """
         own: dict[str, Any] = {}
-        model = dict(self.model_config)
+        model, loss = dict(self.model_config), dict(self.loss or {})
         for pair in pairs:
             key, sep, text = pair.partition("=")
             if not sep or not key:
                 raise InputError(f"Settings are written key=value; got {pair!r}.", "bad_config")
             if key.startswith("model."):
                 model[key.removeprefix("model.")] = read_value(text)
+            elif key.startswith("loss."):
+                weight = read_value(text)
+                if isinstance(weight, bool) or not isinstance(weight, int | float):
+                    raise InputError(f"The weight of a loss is a number; got {pair!r}.", "bad_config")
+                loss[key.removeprefix("loss.")] = float(weight)
             else:
                 own[key] = read_value(text)
         known = [f.name for f in fields(self)]
         for key in own:
             if key not in known:
-                raise UnknownNameError("entry of the training config", key, [*known, "model.ENTRY"])
-        return replace(self, **own, model_config=model)
+                raise UnknownNameError("entry of the training config", key, [*known, "model.ENTRY", "loss.NAME"])
+        return replace(self, **{"loss": loss or None, **own}, model_config=model)
 
 
 def read_value(text: str) -> Any:
-    """A number, true, false, null, or the text itself."""
+    """A number, true, false, null, a list of whole numbers as [64, 64], or the text itself."""
+    if text.startswith("[") and text.endswith("]"):
+        numbers = text[1:-1].replace(" ", "").split(",")
+        return [int(n) for n in numbers] if all(n.isdigit() for n in numbers) else text
     words = {"true": True, "false": False, "null": None}
     if text.lower() in words:
         return words[text.lower()]

@@ -10,12 +10,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,9 @@ STOPPED = "Stopped;"
 """What the process says at the end of a run that is not finished."""
 PROCESS, WISH, LOG, WAITING = "process.json", "wish.json", "log.txt", "waiting"
 STATES = ("new", "waiting", "running", "paused", "stopped", "done", "failed")
+CRASH = re.compile(r"(\w+\.)*\w+(Error|Exception)\b")
+"""How the last line of a traceback begins."""
+ENDED_OUTSIDE = "The training process was ended from outside, or memory ran out, or the machine restarted; resume it."
 _children: dict[Path, subprocess.Popen] = {}
 
 
@@ -107,6 +111,14 @@ def step(folder: Path, threads: int | None = None) -> RunStatus:
         return now if now.is_alive or now.state == "done" else _launch(folder, threads, steps=1)
 
 
+def finish(folder: Path, threads: int | None = None) -> RunStatus:
+    """Make the checkpoint of a run that does not run from its best weights so far; it then is done."""
+    read_folder(folder)
+    with _folder_lock(folder):
+        now = status(folder)
+        return now if now.is_alive or now.state == "done" else _launch(folder, threads, more=("--finish",))
+
+
 def pause(folder: Path, seconds: float = 60.0) -> RunStatus:
     """Ask a run to save its state and end; :func:`resume` goes on with it."""
     return _end(folder, "paused", seconds)
@@ -148,9 +160,9 @@ def status(folder: Path) -> RunStatus:
     sentence = said.partition("]: ")[2] if said.startswith("error [") else ""
     if wish is not None and not sentence and ("steps" not in wish or said.startswith(STOPPED)):
         return RunStatus(folder, wish["wish"], said)
-    text = sentence or (
-        "The training process was ended from outside, or the machine ran out of memory or was restarted; resume it."
-    )
+    text = sentence or ENDED_OUTSIDE
+    if CRASH.match(said):
+        text = f"The training ended with an error of the program ({said[:200]}); {LOG} in {folder} has all of it."
     return RunStatus(folder, "failed", text)
 
 
@@ -224,11 +236,11 @@ def _process_lives(folder: Path) -> bool:
     return process is not None and is_alive(process["pid"], process["born"])
 
 
-def _launch(folder: Path, threads: int | None, steps: int = 0) -> RunStatus:
+def _launch(folder: Path, threads: int | None, steps: int = 0, more: Sequence[str] = ()) -> RunStatus:
     now = status(folder)
     if now.is_alive:
         raise JobError(f"{folder.name} is running already.", "running")
-    command = [sys.executable, "-m", "hsd", "resume", str(folder), "--queue", "--progress"]
+    command = [sys.executable, "-m", "hsd", "resume", str(folder), "--queue", "--progress", *more]
     if threads:
         command += ["--threads", str(threads)]
     if steps:

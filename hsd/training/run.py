@@ -105,14 +105,20 @@ def read_folder(folder: Path) -> RunSpec:
         raise InputError(f"{file} cannot be read ({error}); start the run again in a new folder.", "bad_run") from error
 
 
+def dataset_path(spec: RunSpec) -> Path:
+    """Where a run's dataset is, or will be kept once it is made."""
+    if spec.data is not None:
+        return Path(spec.data)
+    plan = Plan.of(spec.task, spec.n_samples, spec.n_nodes, spec.data_seed, spec.task_config)
+    return cache_folder() / "datasets" / f"{spec.task}-{cache_key('dataset', plan)[:16]}.npz"
+
+
 def dataset_of(spec: RunSpec, progress: Progress = silent, workers: int = 1) -> Dataset:
     """The dataset of a run: the file named, or one made from the seed and kept in the cache folder."""
     if spec.data is not None:
         return Dataset(spec.data)
-    plan = Plan.of(spec.task, spec.n_samples, spec.n_nodes, spec.data_seed, spec.task_config)
-    folder = cache_folder() / "datasets"
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{spec.task}-{cache_key('dataset', plan)[:16]}.npz"
+    path = dataset_path(spec)
+    path.parent.mkdir(parents=True, exist_ok=True)
     if not path.is_file():
         generate(
             spec.task, path, spec.n_samples, spec.n_nodes, spec.data_seed, workers=workers, config=spec.task_config,
@@ -128,10 +134,12 @@ def run(
     should_stop: Callable[[], bool] = lambda: False,
     workers: int = 1,
     steps: int = 0,
+    finish: bool = False,
 ) -> Path | None:
     """Start or go on with the run of a folder; returns the checkpoint, or None where it was stopped before its end.
 
-    steps : optimiser steps after which it stops, 0: no limit
+    steps  : optimiser steps after which it stops, 0: no limit
+    finish : train no more, and make the checkpoint of the best weights so far
     Raises SolverError (diverged, out_of_memory), and what reading the folder and the data raise.
     """
     spec = read_folder(folder)
@@ -153,6 +161,8 @@ def run(
             begun = time.time()
             trainer = make_trainer(dataset, spec.training, folder, device, watched, report, enough)
             prepared = time.time()
+            if finish:
+                trainer.end_here()
             model = trainer.fit()
     except _Ended:
         return None

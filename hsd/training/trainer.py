@@ -127,6 +127,13 @@ class Trainer:
             self._end_epoch()
         return self._with_best()
 
+    def end_here(self) -> None:
+        """Count the run as finished with the best weights so far.  Raises InputError (no_epoch)."""
+        if self.best_weights is None:
+            raise InputError("No epoch has ended yet, so there are no best weights; train on.", "no_epoch")
+        self.progress.finished = True
+        self.save()
+
     def _clock(self) -> float:
         """Seconds of a time budget: on a CPU those that this process computed, divided by its threads."""
         if self.device.startswith("cpu"):

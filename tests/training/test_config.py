@@ -18,6 +18,8 @@ def test_settings_are_read_from_text():
     assert config.epochs == 7 and config.lr == 1e-3 and config.loss is None
     assert config.model_config == {"layers": 4, "tied": False, "fiber": "none"}
     assert TrainingConfig.from_dict(config.as_dict()) == config
+    more = config.with_entries(["loss.flux=1", "loss.spectral_l1=0.1", "model.sizes=[64, 32]"])
+    assert more.loss == {"flux": 1.0, "spectral_l1": 0.1} and more.model_config["sizes"] == [64, 32]
 
 
 @pytest.mark.parametrize(
@@ -30,6 +32,7 @@ def test_settings_are_read_from_text():
         "lr=-1": "positive",
         "precision=float8": "Unknown precision",
         "schedule=linear": "Unknown schedule",
+        "loss.flux=much": "is a number",
     }.items(),
 )
 def test_bad_settings_are_refused_in_one_sentence(setting, words):

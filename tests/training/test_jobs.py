@@ -10,12 +10,15 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
 
 from hsd.errors import InputError
 from hsd.processes import birth, is_alive
 from hsd.training import jobs
+from hsd.training.checkpoint import read_checkpoint
 from hsd.training.config import TrainingConfig
 from hsd.training.run import RunSpec, make_folder, read_folder
+from hsd.training.state import best_weights
 from hsd.training.step_log import STEPS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -94,6 +97,21 @@ def test_a_step_is_one_optimiser_step_and_the_last_of_an_epoch_ends_it(aero_file
         assert steps() == before + 1
         ends = jobs.tail(folder)[-1]["step"] == steps()
         assert len(jobs.tail(folder)) == epochs + ends
+
+
+def test_a_stopped_run_can_be_finished_with_its_best_weights(aero_file, tmp_path):
+    folder = tmp_path / "run"
+    jobs.start(folder, spec(aero_file, 100_000), threads=1)
+    wait_for(lambda: len(jobs.tail(folder)) >= 2)
+    assert jobs.stop(folder).state == "stopped"
+    log = jobs.tail(folder)
+    jobs.finish(folder, threads=1)
+    wait_for(lambda: jobs.status(folder).state == "done")
+    assert jobs.tail(folder) == log
+    kept = read_checkpoint(folder / "model.safetensors")
+    epoch, best = best_weights(folder / "state.safetensors")
+    assert kept.manifest["training"]["best_epoch"] == epoch == min(log, key=lambda e: e["validation"])["epoch"]
+    assert all(torch.equal(kept.weights[name], best[name]) for name in best)
 
 
 def test_runs_that_wait_are_served_in_the_order_in_which_they_came(aero_file, tmp_path):
