@@ -23,6 +23,8 @@ from hsd.data.tasks import TASKS
 from hsd.errors import UnknownNameError
 
 _STATE, _URL, _NOTES = "_app_state", "_app_state/url", "_app_state/notes"
+QUICK_TRAINING = ("epochs=60", "model.n_modes=64", "model.channels=4", "model.hidden=16")
+"""Settings with which the default run of the page Training ends within a minute on two cores."""
 SETTLED = 1.0
 """Seconds after which the browser knows the URL that it was sent; an older one coming back then means its Back key."""
 
@@ -147,10 +149,10 @@ class TrainingState:
     """
 
     task: str = item("ellipsoid_aerodynamics", "train", (*TASKS, "own"))
-    samples: int = item(300, "train_n", low=10, high=100_000)
-    nodes: int = item(500, "train_nodes", low=100, high=20_000)
+    samples: int = item(600, "train_n", low=10, high=100_000)
+    nodes: int = item(1000, "train_nodes", low=100, high=20_000)
     model: str = item("hsd", "train_model")
-    settings: tuple[str, ...] = item(("epochs=30", "model.n_modes=64", "model.channels=4", "model.hidden=16"), "train_set")
+    settings: tuple[str, ...] = item(QUICK_TRAINING, "train_set")
     device: str = item("auto", "train_device", ("auto", "cpu", "cuda"))
     run: str = item("", "run")
     overlay: tuple[str, ...] = item((), "with")

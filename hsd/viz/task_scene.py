@@ -210,20 +210,22 @@ def scene_of(
     step : of the player (−1: the middle), moved in the page;  clip : where tets are cut, None for no cut
     """
     panels, controls = [], []
-    target, top = picture.target, picture.end
+    place, target, top = picture.place, picture.target, picture.end
     for i, one in enumerate(picture.inputs):
         same = picture.is_state(one)
-        panels.append(_panel(picture, one, arrows, "target" if same else f"input {i}", top if same else one.end, None))
+        scale, end = ("target", top) if same else (f"input {i}", one.end)
+        panels.append(draw_panel(place, one, scale, end, arrows))
     if picture.state is not None:
-        panels.append(_panel(picture, picture.state, arrows, "target", top, STEP))
+        panels.append(draw_panel(place, picture.state, "target", top, arrows, STEP))
         start = picture.n_steps // 2 if step < 0 else min(step, picture.n_steps - 1)
         labels = time_labels(picture.times)
         controls.append(
             Control(STEP, "Time", 0, picture.n_steps - 1, start, labels=labels, play=True, keys=True, report=True)
         )
-    panels.append(_panel(picture, target, arrows, "target", top, None))
+    panels.append(draw_panel(place, target, "target", top, arrows))
     for part in picture.parts:
-        panels.append(_panel(picture, part, arrows, "target", top, STEP if part.columns.n_columns > 1 else None))
+        mode = STEP if part.columns.n_columns > 1 else None
+        panels.append(draw_panel(place, part, "target", top, arrows, mode))
     if clip is not None:
         controls.append(Control("clip", "Cut at z", 0.0, 1.0, clip, 0.01, report=True))
         panels = [replace(panel, clip=Clip(PLANE, "clip")) for panel in panels]
@@ -237,7 +239,8 @@ def scene_of(
     )
 
 
-def _panel(picture: Picture, one: Drawn, arrows: bool, scale: str, top: float, mode: str | None) -> Panel:
+def draw_panel(place: Place, one: Drawn, scale: str, top: float, arrows: bool = True, mode: str | None = None) -> Panel:
+    """A field as a panel, its colours up to ``top`` on the scale of that name; ``mode``: the control of its times."""
     kind = "unsigned" if one.columns.is_vector else "signed"
     limits = (0.0, top) if kind == "unsigned" else (-top, top)
     colour = Colour(Mix(one.columns, mode=mode), kind, one.symbol, limits=limits, scale=scale)
@@ -246,10 +249,10 @@ def _panel(picture: Picture, one: Drawn, arrows: bool, scale: str, top: float, m
         follows = mode if one.arrows.n_columns > 1 else None
         own = one.shown.is_vector
         scale = "target" if own else "carrier"
-        layer = Arrows(picture.place.glyphs, Mix(one.arrows, mode=follows), one.arrow, scale=scale)
+        layer = Arrows(place.glyphs, Mix(one.arrows, mode=follows), one.arrow, scale=scale)
     what = "vector field, length coloured" if kind == "unsigned" else "values, blue negative, red positive"
-    alt = f"{one.shown.title} on {picture.place.surface.name}: {what}; largest size {one.top:.3g}."
-    return Panel(picture.place.surface, colour, title_of(one), layer, alt=alt)
+    alt = f"{one.shown.title} on {place.surface.name}: {what}; largest size {one.top:.3g}."
+    return Panel(place.surface, colour, title_of(one), layer, alt=alt)
 
 
 def title_of(one: Drawn) -> str:
