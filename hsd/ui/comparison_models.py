@@ -98,7 +98,7 @@ def chosen_models(task: str, labels: Sequence[str], runs: Sequence[str]) -> tupl
     for run in runs:
         try:
             path = checkpoint_of(run)
-            name = (_json(str(path.with_suffix(".json")), _stamp(path)[0]) or {}).get("model", "")
+            name = (_json(str(path.with_suffix(".json")), stamp(path)[0]) or {}).get("model", "")
         except (HsdError, OSError) as error:
             refused[RUN + run] = error.message if isinstance(error, HsdError) else f"{run} cannot be read: {error}."
             continue
@@ -109,10 +109,10 @@ def chosen_models(task: str, labels: Sequence[str], runs: Sequence[str]) -> tupl
 
 def manifest_of(model: Model) -> Mapping[str, Any]:
     """The manifest, read again when the files change.  Raises InputError (see hsd.training.checkpoint)."""
-    return _manifest(str(model.path), *_stamp(model.path))
+    return _manifest(str(model.path), *stamp(model.path))
 
 
-def _stamp(path: Path) -> tuple[int, int]:
+def stamp(path: Path) -> tuple[int, int]:
     """Changes with either file of a checkpoint; (0, 0) where one is missing."""
     try:
         both = path.stat(), path.with_suffix(".json").stat()
@@ -236,9 +236,8 @@ def predictor_of(model: Model, task: Task, ground: Ground, device: str) -> Predi
     """A model on a mesh.  Raises InputError (of the checkpoint; other_task, other_mesh, other_signature)."""
     check_task(model, task)
     _check_mesh(model, ground)
-    stamp = _stamp(model.path)
     domain = domain_of(model, task, ground, device)
-    return _predictor(str(model.path), stamp, ground.mesh.content_hash, device, domain)
+    return _predictor(str(model.path), stamp(model.path), ground.mesh.content_hash, device, domain)
 
 
 @st.cache_resource(max_entries=24, show_spinner=False)

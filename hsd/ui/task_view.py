@@ -72,9 +72,7 @@ def loaded(state: AppState) -> Loaded | None:
     """The sample in force; None where no dataset file is chosen yet.  Raises HsdError."""
     choice = state.tasks
     if choice.name != OWN:
-        key = (choice.name, choice.nodes, state.seed, choice.sample)
-        made, ground = ground_of(choice.name, choice.nodes)
-        return Loaded(key, _sample(*key, made, ground), made)
+        return drawn_sample(choice.name, choice.nodes, state.seed, choice.sample)
     if not choice.file:
         return None
     path = task_files.path_of(choice.file)
@@ -84,6 +82,13 @@ def loaded(state: AppState) -> Loaded | None:
     ground = _file_ground(version, int(data.mesh_of_sample[number]), data)
     key = (*version, number)
     return Loaded(key, _file_sample(key, data, ground), None, data, data.schema.star, data.schema.bc)
+
+
+def drawn_sample(name: str, nodes: int, seed: int, i: int) -> Loaded:
+    """Sample i of a seed of a task, on a mesh of about ``nodes`` vertices (0: the task's default)."""
+    made, ground = ground_of(name, nodes)
+    key = (name, nodes, seed, i)
+    return Loaded(key, _sample(*key, made, ground), made)
 
 
 def ground_of(name: str, nodes: int) -> tuple[Task, Ground]:

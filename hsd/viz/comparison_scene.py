@@ -71,15 +71,17 @@ class Quantity:
         return nodes
 
 
+def quantity_of(target: Shown, dim: int, name: str, axis: str) -> Quantity:
+    """The quantity of that name where the target has it, else its first one."""
+    known = quantities_of(target, dim)
+    return Quantity(name if name in known else known[0], axis, symbol_of(target))
+
+
 def quantities_of(target: Shown, dim: int) -> tuple[str, ...]:
     """Quantities that make sense of a target."""
     if not target.is_vector:
         return ("value",)
     return QUANTITIES if dim == 2 and target.reading == "flux" else QUANTITIES[:3]
-
-
-def letter_of(target: Shown) -> str:
-    return symbol_of(target)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,8 +164,8 @@ class Board:
 
     @property
     def error_end(self) -> float:
-        """Where the one scale of all error maps ends."""
-        return max((s.error.end for s in self.shots), default=1.0)
+        """Where the one scale of all error maps ends: as the errors ask, but not beyond the size of the truth."""
+        return min(max((s.error.end for s in self.shots), default=1.0), self.truth.top)
 
     @property
     def error_top(self) -> float:

@@ -1,0 +1,237 @@
+"""What Model Comparison draws and says: boards of layers from the models' answers, all cached, and its sentences."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+import numpy as np
+import streamlit as st
+
+from hsd import __version__
+from hsd.errors import HsdError
+from hsd.ui import comparison_models, task_view
+from hsd.ui.comparison_answers import Ready, model_key
+from hsd.ui.comparison_models import Model
+from hsd.ui.comparison_work import Outcome, Rollout
+from hsd.ui.page import STARS, Domain, boundary_sentence, device_words
+from hsd.ui.state import AppState
+from hsd.viz.comparison_scene import Board, Layer, Quantity, Shot, error_layer, input_layer, layer, node_values_of
+from hsd.viz.comparison_scene import quantity_of as _quantity_of
+from hsd.viz.comparison_scene import wipe as _wipe_columns
+from hsd.viz.scene import Columns
+from hsd.viz.task_scene import Drawn, Place, drawn, title_of
+
+REMESH = (1500, 3000, 7000)
+
+
+class Bar:
+    """Stage-wise progress that appears only when something takes time."""
+
+    def __init__(self):
+        self.place = st.empty()
+        self.begun = time.perf_counter()
+
+    def __call__(self, share: float, words: str) -> None:
+        self.place.progress(min(share, 1.0), f"{words} ({time.perf_counter() - self.begun:.0f} s)")
+
+    def done(self) -> None:
+        self.place.empty()
+
+
+# ---- boards ------------------------------------------------------------------------------------------------------
+
+
+def quantity_of(state: AppState, ready: Ready) -> Quantity:
+    """What is coloured."""
+    choice = state.comparison
+    return _quantity_of(ready.sample.target, ready.mesh.dim, choice.quantity, choice.axis)
+
+
+def place_of(state: AppState, ready: Ready) -> Place:
+    return task_view.place_of(ready.mesh, "slice" if state.comparison.space == "slice" else "ball")
+
+
+def board_of(state: AppState, ready: Ready, answers: Mapping[Model, Outcome]) -> Board:
+    """Everything that the canvas draws of one sample."""
+    quantity, place = quantity_of(state, ready), place_of(state, ready)
+    truth = truth_of(ready)[None]
+    shots = []
+    for model, answer in answers.items():
+        value, error = _shot(
+            *model_key(ready, model), place.surface.name, quantity, place, ready, answer.nodes[None], truth
+        )
+        shots.append(Shot(model.key, model.title, error_words(answer.scores["relative_l2"]), value, error))
+    return _board(ready, quantity, place, _true_layer(ready.key, place.surface.name, quantity, place, ready), shots)
+
+
+def time_board_of(state: AppState, ready: Ready, truth: Rollout, rolled: Mapping[Model, Rollout], steps: int) -> Board:
+    """The same over repeated steps: one column a time 0, T, 2T, …"""
+    quantity, place = quantity_of(state, ready), place_of(state, ready)
+    at = truth.states[:: ready.task.config.n_snapshots][..., None]  # (steps + 1, n_vertices, 1)
+    shots = []
+    for model, roll in rolled.items():
+        key = (*model_key(ready, model), f"{place.surface.name} × {steps}")
+        value, error = _shot(*key, quantity, place, ready, roll.states[..., None], at)
+        shots.append(Shot(model.key, model.title, f"error {model.title}", value, error))
+    return _board(ready, quantity, place, _time_layer(ready.key, steps, quantity, place, ready, at), shots)
+
+
+def _board(ready: Ready, quantity: Quantity, place: Place, truth: Layer, shots: list[Shot]) -> Board:
+    source = _source(ready.key, place.surface.name, place, ready)
+    target = ready.sample.target
+    last = target.title.split()[-1]
+    letter = last if "(" in last else quantity.letter
+    same = ready.is_stepped
+    return Board(
+        place, quantity, input_layer(source), title_of(source), source.symbol, same, truth, letter, tuple(shots)
+    )
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _source(key: tuple, place: str, _place: Place, _ready: Ready) -> Drawn:
+    sample = _ready.sample
+    carrier = sample.carrier
+    first = None if carrier is None else carrier.named(carrier.name, carrier.title, carrier.values[:1])
+    return drawn(_place, sample, sample.inputs[0], (), first)
+
+
+def truth_of(ready: Ready) -> np.ndarray:
+    """Node values of the truth, (n_vertices, C)."""
+    return _truth(ready.key, ready)
+
+
+@st.cache_resource(max_entries=48, show_spinner=False)
+def _truth(key: tuple, _ready: Ready) -> np.ndarray:
+    return node_values_of(_ready.sample)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _true_layer(key: tuple, place: str, quantity: Quantity, _place: Place, _ready: Ready) -> Layer:
+    return layer(_place, _ready.ground, _ready.sample.target, quantity, truth_of(_ready)[None])
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _time_layer(key: tuple, steps: int, quantity: Quantity, _place: Place, _ready: Ready, _at: np.ndarray) -> Layer:
+    return layer(_place, _ready.ground, _ready.sample.target, quantity, _at)
+
+
+@st.cache_resource(max_entries=256, show_spinner=False)
+def _shot(
+    path: str,
+    stamp: tuple,
+    key: tuple,
+    device: str,
+    place: str,
+    quantity: Quantity,
+    _place: Place,
+    _ready: Ready,
+    _nodes: np.ndarray,
+    _truth: np.ndarray,
+) -> tuple[Layer, Layer]:
+    target = _ready.sample.target
+    return (
+        layer(_place, _ready.ground, target, quantity, _nodes),
+        error_layer(_place, _ready.ground, target, quantity, _nodes, _truth),
+    )
+
+
+def pair_of(state: AppState, board: Board) -> tuple[Shot, Shot]:
+    """The two models that are blinked and wiped; the first two unless the state says which."""
+    by_key = {shot.key: shot for shot in board.shots}
+    a = by_key.get(state.comparison.a, board.shots[0])
+    others = [shot for shot in board.shots if shot is not a] or [a]
+    return a, by_key.get(state.comparison.b, others[0])
+
+
+def wiped(ready: Ready, board: Board, a: Shot, b: Shot) -> tuple[Columns, Columns]:
+    """Columns of the wipe, of values and of errors."""
+    stamps = tuple(comparison_models.stamp(m.path) for m in ready.models if m.key in (a.key, b.key))
+    key = (ready.key, ready.device, board.place.surface.name, board.quantity, a.key, b.key, stamps)
+    return _wiped(key, board.place, a, b)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _wiped(key: tuple, _place: Place, _a: Shot, _b: Shot) -> tuple[Columns, Columns]:
+    values = _wipe_columns(_place, _a.value.columns, _b.value.columns)
+    return values, _wipe_columns(_place, _a.error.columns, _b.error.columns)
+
+
+# ---- words -------------------------------------------------------------------------------------------------------
+
+
+def error_words(relative: float) -> str:
+    """ "error 2.9 %"."""
+    return f"error {100 * relative:.3g}\u202f%"
+
+
+def sample_words(state: AppState, ready: Ready) -> str:
+    """Which sample this is, and to which part of the models' data it belongs."""
+    if state.comparison.composed:
+        n = len(ready.sample.record["strengths"])
+        return f"Composed sample of {n} sources; its truth was computed by the task's own solver."
+    text = f"Sample {state.comparison.sample} of seed {state.seed}"
+    parts: dict[str, list[str]] = {}
+    for model in ready.models:
+        try:
+            part = comparison_models.part_of_sample(model, state.seed, state.comparison.sample)
+        except HsdError:
+            continue
+        parts.setdefault(part, []).append(model.title)
+    said = {
+        "train": "trained on it",
+        "validation": "chosen with it (validation)",
+        "test": "did not see it (test)",
+        "unseen": "did not see it (not of their data)",
+    }
+    if len(parts) == 1:
+        return f"{text}: the models {said[next(iter(parts))]}."
+    return text + "".join(f"; {', '.join(names)}: {said[part]}" for part, names in parts.items()) + "."
+
+
+def domain_of(state: AppState, ready: Ready | None) -> Domain:
+    """Header and provenance of the page."""
+    if ready is None:
+        return Domain(None, ("", ""), f"Model Comparison · {device_words()} · hsd {__version__}")
+    mesh, kinds = ready.mesh, ("vertices", "edges", "triangles", "tetrahedra")
+    sizes = [f"{n:,}".replace(",", "\u202f") for n in (mesh.complex.n_vertices, mesh.complex.n(mesh.dim))]
+    badges = (f"{mesh.name}: {sizes[0]} vertices", f"{sizes[1]} {kinds[mesh.dim]}")
+    return Domain(mesh, badges, " · ".join(f"{k} {v}" for k, v in provenance(state, ready).items()))
+
+
+def provenance(state: AppState, ready: Ready) -> dict[str, str]:
+    """What the picture and every exported file were made from."""
+    choice, mesh = state.comparison, ready.mesh
+    out = {"task": ready.task.name}
+    if choice.composed:
+        out["composed"] = choice.composed
+    else:
+        out |= {"seed": str(state.seed), "sample": str(choice.sample)}
+    out |= {"mesh": mesh.name, "mesh_hash": mesh.content_hash, "star": "galerkin", "boundary": "absolute"}
+    return out | {"device": comparison_models.device_name(ready.device), "version": __version__}
+
+
+def checkpoint_hashes(models) -> dict[str, str]:
+    """Title → sha256 of the weights."""
+    return {model.title: str(comparison_models.manifest_of(model)["sha256"]) for model in models}
+
+
+def conditions(ready: Ready) -> str:
+    """Boundary condition, star and sign convention in words."""
+    k = ready.sample.target.degree
+    return (
+        f"{boundary_sentence(ready.mesh, k, 'absolute')}. {STARS['galerkin']}. The Laplacian Δ = dδ + δd is positive "
+        "(eigenvalues\u00a0≥\u00a00). All models are scored on node values of one sharp map."
+    )
+
+
+def caption(state: AppState, ready: Ready, board: Board) -> str:
+    """The sentence under the picture."""
+    text = "Truth and predictions share one scale, all error maps another (black none, white large)."
+    if board.truth.end < board.truth.top and board.quantity.kind == "unsigned":
+        text += f" Colours end at the truth's 98 % quantile; its largest length is {board.truth.top:.3g}."
+    if board.shots and board.error_end < board.error_top:
+        text += f" White: errors from {board.error_end:.3g} on; the largest is {board.error_top:.3g}."
+    if board.place.cut is not None:
+        text += " Plane cut z = 0: arrows are the in-plane part."
+    return f"{sample_words(state, ready)} {text}"

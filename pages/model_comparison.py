@@ -1,0 +1,57 @@
+"""Model Comparison: any set of trained models on one sample, beside the truth, with errors, costs and exports."""
+
+import streamlit as st
+
+from hsd.errors import HsdError
+from hsd.ui import comparison_answers as answers
+from hsd.ui import comparison_compose as compose
+from hsd.ui import comparison_models as models
+from hsd.ui import comparison_panels as panels
+from hsd.ui import comparison_view as view
+from hsd.ui.page import page
+from hsd.ui.state import get_state
+
+memory = {}
+
+
+def domain(state):
+    """The sample in force is made before the header, which speaks of its mesh."""
+    memory["ready"], memory["error"] = None, ""
+    try:
+        with st.spinner("Starting"):
+            memory["ready"] = answers.ready_of(state)
+    except HsdError as error:
+        memory["error"] = error.message
+    return view.domain_of(state, memory["ready"])
+
+
+def main() -> None:
+    ready = memory["ready"]
+    panels.sidebar(ready)
+    state = get_state()
+    if ready is None:
+        st.error(memory["error"])
+        st.button("Take the sample that the task draws", key="comparison:drawn", on_click=compose.ended)
+        return
+    if not state.present:
+        st.markdown(f"**{ready.task.title}** · {ready.task.equation}")
+    if ready.note and state.comparison.device == "cuda":
+        st.info(ready.note)
+    bar = view.Bar()
+    found = answers.outcomes(ready, bar)
+    bar.done()
+    scene = panels.canvas(state, ready, found)
+    panels.refusals(state, ready)
+    if not models.shipped_labels(ready.task.name) and not state.own_runs:
+        st.info(
+            f"No trained model of {ready.task.title} is here: train one on the page Training, or make the shipped ones "
+            f"by `python -m hsd pretrain --tasks {ready.task.name} --out out/pretrain`."
+        )
+    elif not ready.models:
+        st.info("Choose models at the left; the truth is shown meanwhile.")
+    panels.details(state, ready, found, scene)
+    st.caption(view.conditions(ready))
+
+
+with page("Model Comparison", "The same sample through every model, beside the truth.", domain):
+    main()
