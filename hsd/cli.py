@@ -18,6 +18,7 @@ from hsd.cli_benchmark import add_command as add_benchmark
 from hsd.cli_data import add_commands as add_data_commands
 from hsd.cli_figure import add_options as add_figure_options
 from hsd.cli_figure import check as check_figure
+from hsd.cli_pretrain import add_command as add_pretrain
 from hsd.cli_progress import Progress
 from hsd.cli_text import report_text, table, whole_number
 from hsd.cli_train import add_commands as add_train_commands
@@ -82,6 +83,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     add_train_commands(commands)
     add_benchmark(commands)
+    add_pretrain(commands)
 
     cache = commands.add_parser("cache", help="size of the cache of bases, or clear it")
     cache.add_argument("action", choices=("size", "clear"))

@@ -1,14 +1,17 @@
-"""A resumable queue of runs: each entry trains in its folder and leaves a result file; what is there is not redone."""
+"""A resumable queue of runs: each entry trains in its folder and leaves a record; what is recorded is not redone."""
 
 from __future__ import annotations
 
 import json
 import os
 import platform
+import shutil
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +19,21 @@ import torch
 
 from hsd import __version__
 from hsd.errors import HsdError, SolverError
+from hsd.experiments.records import SCHEMA, Records, is_of, read_json, rounded, text_of, thin_curve
 from hsd.experiments.suites import Entry
 from hsd.hodge.cache import write_atomically
 from hsd.linalg import Progress, silent
-from hsd.processes import last_line
+from hsd.processes import birth, is_alive, last_line
+from hsd.training import jobs
 from hsd.training.evaluate import evaluate
 from hsd.training.loading import dataset_and_predictor
-from hsd.training.run import CHECKPOINT, make_folder
+from hsd.training.run import CHECKPOINT, RUN, RunSpec, chosen_device, make_folder
 
 RESULT = "result.json"
-SCHEMA = "hsd-result-1"
+CORES = 2
+"""Cores that an entry's minutes are counted on: on a CPU a minute of budget is two core-minutes, whatever the number of
+threads; on a GPU it is wall clock."""
+Stop = Callable[[], bool]
 
 
 def run_queue(
@@ -34,22 +42,26 @@ def run_queue(
     device: str = "auto",
     progress: Progress = silent,
     report: Callable[[str], None] = lambda line: None,
-    should_stop: Callable[[], bool] = lambda: False,
+    should_stop: Stop = lambda: False,
     workers: int = 1,
+    threads: int | None = None,
+    records: Records | None = None,
 ) -> list[dict[str, Any]]:
-    """Run all entries that have no result yet; an entry that fails leaves its sentence as result and the queue goes on.
+    """Run all entries that have no whole record yet; one that fails leaves its sentence in its folder, and the queue
+    goes on.
 
+    out     : folder of the runs (weights, logs, failures);  records: where finished ones are recorded (None: in out)
     Killed or stopped, the same call goes on where it was.  Only the validation part is scored here.
     Returns the results so far, in order.
     """
+    records = records or Records(out)
     results = []
     for entry in entries:
-        folder = out / entry.name
-        known = read_result(folder)
+        known = known_result(entry, out, records)
         if known is None:
             if should_stop():
                 break
-            known = run_entry(entry, folder, device, progress, should_stop, workers)
+            known = run_entry(entry, out, records, device, progress, should_stop, workers, threads)
             if known is None:
                 break
             report(line_of(known))
@@ -57,54 +69,128 @@ def run_queue(
     return results
 
 
+def known_result(entry: Entry, out: Path, records: Records) -> dict[str, Any] | None:
+    """The whole record of an entry, or what its run folder says of it (a failure, or one that is not recorded yet)."""
+    record = records.read_whole(entry)
+    if record is not None:
+        return record
+    found = read_result(entry, out)
+    if found is not None and "error" not in found:
+        records.write(entry, found)
+    return found
+
+
+def read_result(entry: Entry, out: Path) -> dict[str, Any] | None:
+    """What the run folder of an entry says of it, a failure too; None where it says nothing of this run."""
+    found = read_json(out / entry.name / RESULT)
+    return found if found is not None and is_of(found, entry) else None
+
+
 def run_entry(
-    entry: Entry, folder: Path, device: str, progress: Progress, should_stop: Callable[[], bool], workers: int = 1
+    entry: Entry,
+    out: Path,
+    records: Records,
+    device: str,
+    progress: Progress,
+    should_stop: Stop,
+    workers: int = 1,
+    threads: int | None = None,
+    cut: float | None = None,
 ) -> dict[str, Any] | None:
-    """Train one entry and write its result; None where it was stopped."""
+    """Train one entry, score it on validation and record it; None where it was stopped before its end.
+
+    cut : a smaller budget than the entry's own, in its unit (minutes or epochs); the record says so, and the entry
+          still counts as unfinished
+    """
     begun = time.time()
     memory = None
+    folder = run_folder(entry, out, cut)
     try:
-        make_folder(folder, entry.spec(device))
-        code, memory, said = train_process(folder, progress, should_stop, workers)
+        threads = threads or torch.get_num_threads()
+        spec = _with_budget(entry, cut, CORES / threads if chosen_device(device) == "cpu" else 1.0).spec(device)
+        _clear_other(folder, spec, entry)
+        make_folder(folder, spec)
+        code, memory, said = train_process(folder, progress, should_stop, workers, threads)
         if should_stop() and not (folder / CHECKPOINT).is_file():
             return None
         if code != 0 or not (folder / CHECKPOINT).is_file():
             said = said.partition("]: ")[2] or said or "The training process ended early."
             raise SolverError(said, "training_failed")
-        dataset, predictor = dataset_and_predictor(folder / CHECKPOINT, None, device)
-        found = evaluate(predictor, dataset, "validation")
-        outcome = {"validation": found.scores.mean, "latency_ms": found.latency_ms}
-        outcome |= {k: predictor.manifest[k] for k in ("parameters", "training", "data", "versions")}
+        progress(f"{folder.name}: validation metrics", None)
+        outcome = _outcome(folder, device)
     except HsdError as error:
         outcome = {"error": {"kind": error.kind, "message": error.message}}
     result = {
         "schema": SCHEMA,
         "entry": entry.name,
-        "label": entry.label,
-        "task": entry.task,
-        "model": entry.model,
-        "config": entry.config,
-        "minutes": entry.minutes,
-        "epochs": entry.epochs,
-        "n_samples": entry.n_samples,
-        "n_train": entry.n_train,
-        "seed": entry.seed,
+        **asdict(entry),
+        "cut": cut,
         "wall_seconds": round(time.time() - begun, 1),
         "peak_memory_mb": memory,
         "versions": {"hsd": __version__, "torch": torch.__version__, "python": platform.python_version()},
         **outcome,
     }
-    write_atomically(folder / RESULT, json.dumps(result, indent=1).encode())
+    write_atomically(folder / RESULT, text_of(result).encode())
+    if "error" not in result:
+        records.write(entry, result)
     return result
 
 
+def run_folder(entry: Entry, out: Path, cut: float | None = None) -> Path:
+    """The folder of an entry's run, another one where its budget is cut."""
+    return out / (entry.name if cut is None else f"{entry.name}_cut")
+
+
+def _with_budget(entry: Entry, cut: float | None, factor: float) -> Entry:
+    if entry.minutes:
+        return replace(entry, minutes=round((entry.minutes if cut is None else cut) * factor, 4))
+    return entry if cut is None else replace(entry, epochs=max(1, int(cut)))
+
+
+def _clear_other(folder: Path, spec: RunSpec, entry: Entry) -> None:
+    """Remove a run of the same name with other settings or of a model that is built differently by now; a run on
+    another device goes on here."""
+    told = read_json(folder / RUN)
+    if told is None:
+        return
+    here = json.loads(json.dumps(spec.as_dict()))
+    result = read_json(folder / RESULT)
+    if {**told, "device": None} != {**here, "device": None} or (result is not None and not is_of(result, entry)):
+        shutil.rmtree(folder)
+    elif told != here:
+        write_atomically(folder / RUN, json.dumps(here, indent=1).encode())
+
+
+def _outcome(folder: Path, device: str) -> dict[str, Any]:
+    dataset, predictor = dataset_and_predictor(folder / CHECKPOINT, None, device)
+    found = evaluate(predictor, dataset, "validation")
+    manifest, log = predictor.manifest, jobs.tail(folder)
+    training = {k: v for k, v in manifest["training"].items() if k not in ("config", "pid")}
+    if log and "gpu_memory_mb" in log[-1]:
+        training["gpu_memory_mb"] = log[-1]["gpu_memory_mb"]
+    return {
+        "validation": rounded(found.scores.mean),
+        "latency_ms": rounded(found.latency_ms),
+        "training": rounded(training),
+        **{k: manifest[k] for k in ("parameters", "model_config", "data", "sha256")},
+        "curve": rounded(thin_curve(log)),
+    }
+
+
 def train_process(
-    folder: Path, progress: Progress, should_stop: Callable[[], bool], workers: int
+    folder: Path, progress: Progress, should_stop: Stop, workers: int, threads: int | None = None
 ) -> tuple[int, int, str]:
-    """Train a run folder in a process of its own: exit code, peak memory in MB, last line that it said."""
+    """Train a run folder in a process of its own: exit code, peak memory in MB, last line that it said.
+
+    A process that an earlier, killed queue left training in this folder is asked to save its state and end first.
+    """
+    _end_orphan(folder)
     command = [sys.executable, "-m", "hsd", "resume", str(folder), "--progress", "--workers", str(workers)]
-    with (folder / "log.txt").open("wb") as log:
+    if threads:
+        command += ["--threads", str(threads)]
+    with (folder / jobs.LOG).open("wb") as log:
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        write_atomically(folder / jobs.PROCESS, json.dumps({"pid": child.pid, "born": birth(child.pid)}).encode())
         asked = False
         while True:
             pid, code, usage = os.wait4(child.pid, os.WNOHANG)
@@ -114,25 +200,32 @@ def train_process(
             if should_stop() and not asked:
                 child.terminate()
                 asked = True
-            progress(f"{folder.name}: {last_line(folder / 'log.txt')}", None)
+            progress(f"{folder.name}: {last_line(folder / jobs.LOG)}", None)
             time.sleep(0.5)
-    return child.returncode, round(usage.ru_maxrss / 1024), last_line(folder / "log.txt")
+    return child.returncode, round(usage.ru_maxrss / 1024), last_line(folder / jobs.LOG)
 
 
-def read_result(folder: Path) -> dict[str, Any] | None:
-    """The result of an entry, or None."""
-    try:
-        found = json.loads((folder / RESULT).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return found if isinstance(found, dict) and found.get("schema") == SCHEMA else None
+def _end_orphan(folder: Path, seconds: float = 60.0) -> None:
+    process = read_json(folder / jobs.PROCESS)
+    if process is None or not is_alive(process["pid"], process["born"]):
+        return
+    os.kill(process["pid"], signal.SIGTERM)
+    deadline = time.monotonic() + seconds
+    while is_alive(process["pid"], process["born"]) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    if is_alive(process["pid"], process["born"]):
+        os.kill(process["pid"], signal.SIGKILL)
 
 
 def line_of(result: dict[str, Any]) -> str:
     """One line on a result, for the terminal."""
     if "error" in result:
         return f"{result['entry']}: {result['error']['message']}"
+    short = (
+        f" (cut short to {result['cut']:.3g} of {result['minutes'] or result['epochs']:.3g})" if result["cut"] else ""
+    )
     return (
         f"{result['entry']}: validation relative L2 {result['validation']['relative_l2']:.4f}, "
         f"{result['parameters']:,} parameters, {result['training']['epochs']} epochs, {result['wall_seconds']:.0f} s"
+        f"{short}"
     )

@@ -1,8 +1,7 @@
-"""Tables of a finished suite: the test part is read here, once, and kept beside the runs."""
+"""Rows of a suite's table: the test part is read here, once, and kept in the record."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,36 +13,92 @@ from hsd.data.ground import Ground, square_norms
 from hsd.data.ridge import Features, fit_ridge
 from hsd.data.splits import PARTS
 from hsd.errors import InputError
-from hsd.experiments.queue import read_result
+from hsd.experiments.queue import read_result, run_folder
+from hsd.experiments.records import Records, rounded
+from hsd.experiments.shipped import CHECKPOINTS, label_of, shipped_path
 from hsd.experiments.suites import Entry
-from hsd.hodge.cache import write_atomically
 from hsd.linalg import Progress, silent
+from hsd.training.checkpoint import read_manifest
 from hsd.training.data import domain_of
 from hsd.training.evaluate import evaluate
 from hsd.training.loading import dataset_and_predictor
 from hsd.training.run import CHECKPOINT, dataset_of
 
-TEST = "test.json"
-COLUMNS = ("relative_l2", "mse", "gradient_fidelity", "spectral_fidelity", "s_beta0", "iou")
 RIDGE_MODES = (64, 128, 256)
+PER_SAMPLE = ("relative_l2", "s_beta0", "iou")
+"""Metrics that are kept for each test sample, for box plots."""
 
 
-def scores_on_test(entry: Entry, out: Path, device: str = "auto") -> dict[str, float]:
-    """Metrics of an entry's checkpoint on the test part, computed once and then read from its folder.
+def with_test(
+    entry: Entry, record: dict[str, Any], out: Path, records: Records, root: Path = CHECKPOINTS, device: str = "auto"
+) -> dict[str, Any]:
+    """A record with its test metrics: those it has, or computed once from its checkpoint and kept in it.
 
-    Raises InputError (not_finished) for an entry without a result.
+    test, test_std : mean and standard deviation of each metric;  per_sample: arrays of :data:`PER_SAMPLE`
+    The checkpoint is that of the run folder, or the shipped one; without either the record comes back as it was.
     """
-    folder = out / entry.name
-    result = read_result(folder)
-    if result is None or "error" in result:
-        raise InputError(f"{entry.name} has no result yet; run the queue first.", "not_finished")
-    kept = folder / TEST
-    if kept.is_file():
-        return json.loads(kept.read_text(encoding="utf-8"))
-    dataset, predictor = dataset_and_predictor(folder / CHECKPOINT, None, device)
-    scores = evaluate(predictor, dataset, "test").scores.mean
-    write_atomically(kept, json.dumps(scores).encode())
-    return scores
+    if "test" in record:
+        return record
+    checkpoint = find_checkpoint(entry, record, out, root)
+    if checkpoint is None:
+        return record
+    dataset, predictor = dataset_and_predictor(checkpoint, None, device)
+    scores = evaluate(predictor, dataset, "test").scores
+    samples = {name: scores.samples[name].double().tolist() for name in PER_SAMPLE if name in scores.samples}
+    found = {
+        "test": rounded(scores.mean),
+        "test_std": rounded(scores.std),
+        "per_sample": rounded(samples, 4),
+    }
+    record = {**record, **found}
+    records.write(entry, record)
+    return record
+
+
+def find_checkpoint(entry: Entry, record: dict[str, Any], out: Path, root: Path = CHECKPOINTS) -> Path | None:
+    """The file with the weights that a record is of (by checksum), in the run folder or among the shipped ones."""
+    for path in (run_folder(entry, out, record["cut"]) / CHECKPOINT, shipped_path(entry.task, label_of(entry), root)):
+        try:
+            if path.is_file() and read_manifest(path)["sha256"] == record["sha256"]:
+                return path
+        except InputError:
+            continue
+    return None
+
+
+def table(
+    entries: Sequence[Entry],
+    out: Path,
+    records: Records | None = None,
+    device: str = "auto",
+    progress: Progress = silent,
+    root: Path = CHECKPOINTS,
+) -> list[dict[str, Any]]:
+    """One row an entry that has a record (or a failure in its run folder), with validation and test metrics.
+
+    A row whose weights are nowhere has no test metrics; one that a budget cut short says so in "cut".
+    """
+    records = records or Records(out)
+    rows = []
+    for entry in entries:
+        record = records.read(entry) or read_result(entry, out)
+        if record is None:
+            continue
+        head = {key: record[key] for key in ("entry", "task", "label", "model", "minutes", "seed", "cut")}
+        if "error" in record:
+            rows.append({**head, "error": record["error"]["message"]})
+            continue
+        progress(f"{entry.name}: test metrics", None)
+        record = with_test(entry, record, out, records, root, device)
+        training = record["training"]
+        rows.append(
+            head
+            | {key: record[key] for key in ("parameters", "n_samples", "latency_ms", "peak_memory_mb", "validation")}
+            | {key: training[key] for key in ("epochs", "n_train", "training_seconds", "preparation_seconds")}
+            | {key: training.get(key) for key in ("core_minutes", "device", "threads", "gpu_memory_mb")}
+            | {"n_nodes": record["data"].get("n_nodes"), "test": record.get("test"), "test_std": record.get("test_std")}
+        )
+    return rows
 
 
 def ridge_scores(entry: Entry, part: str = "test", progress: Progress = silent) -> dict[str, float]:
@@ -82,55 +137,3 @@ def _ridge_error(dataset: Dataset, domain, part: str, n_train: int) -> float:
     chosen = codes == PARTS[part]
     wrong = target[chosen] - ridge.predict(chosen) @ arrays["target/modes"].T
     return float(np.sqrt(square_norms(star, wrong) / total[chosen]).mean())
-
-
-def table(entries: Sequence[Entry], out: Path, with_test: bool = True, device: str = "auto") -> list[dict[str, Any]]:
-    """One row an entry that has a result: label, task, parameters, epochs, seconds, validation and test metrics."""
-    rows = []
-    for entry in entries:
-        result = read_result(out / entry.name)
-        if result is None:
-            continue
-        row = {
-            "task": entry.task,
-            "label": entry.label,
-            "model": entry.model,
-            "minutes": entry.minutes,
-            "seed": entry.seed,
-        }
-        if "error" in result:
-            rows.append({**row, "error": result["error"]["message"]})
-            continue
-        row |= {
-            "parameters": result["parameters"],
-            "epochs": result["training"]["epochs"],
-            "seconds": result["training"]["training_seconds"],
-            "latency_ms": result["latency_ms"],
-            "validation": result["validation"],
-        }
-        if with_test:
-            row["test"] = scores_on_test(entry, out, device)
-        rows.append(row)
-    return rows
-
-
-def markdown(rows: Sequence[dict[str, Any]], part: str = "test") -> str:
-    """A table in Markdown, one block a task, best relative L² first."""
-    lines = []
-    for task in dict.fromkeys(row["task"] for row in rows):
-        own = [row for row in rows if row["task"] == task]
-        whole = sorted((r for r in own if "error" not in r), key=lambda r: r[part]["relative_l2"])
-        lines += [f"**{task}**", "", "| model | parameters | epochs | seconds | ms | " + " | ".join(COLUMNS) + " |"]
-        lines.append("|" + "---|" * (5 + len(COLUMNS)))
-        for r in whole:
-            cells = [f"{r[part][c]:.4f}" if c in r[part] else "–" for c in COLUMNS]
-            head = [
-                r["label"],
-                f"{r['parameters']:,}",
-                str(r["epochs"]),
-                f"{r['seconds']:.0f}",
-                f"{r['latency_ms']:.0f}",
-            ]
-            lines.append("| " + " | ".join([*head, *cells]) + " |")
-        lines += [f"| {r['label']} | failed: {r['error']} |" for r in own if "error" in r] + [""]
-    return "\n".join(lines)

@@ -14,6 +14,7 @@ from hsd.training.run import RunSpec
 
 CORE_TASKS = ("toroidal_transport", "external_aerodynamics", "magnetostatics", "vorticity_dynamics")
 BASELINES = tuple(name for name in MODELS if name != "hsd")
+SAMPLES = 1000
 FAST = ("hsd", "fno3d", "geo_fno", "deeponet", "ono")
 
 
@@ -32,7 +33,7 @@ class Entry:
     config: dict[str, Any] = field(default_factory=dict)
     minutes: float = 0.0
     epochs: int = 100
-    n_samples: int = 1000
+    n_samples: int = SAMPLES
     n_nodes: int | None = None
     n_train: int = 0
     batch_size: int = 32
@@ -46,6 +47,10 @@ class Entry:
         words.append(f"{self.minutes:g}min" if self.minutes else f"{self.epochs}ep")
         if self.n_train:
             words.append(f"n{self.n_train}")
+        if self.n_samples != SAMPLES:
+            words.append(f"{self.n_samples}samples")
+        if self.n_nodes:
+            words.append(f"{self.n_nodes}nodes")
         return "_".join(words)
 
     def spec(self, device: str = "auto") -> RunSpec:

@@ -1,0 +1,209 @@
+"""Tables of a suite: JSON and Markdown with trivial predictors, HSD's ranks and margins; the block of the README."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from hsd.errors import InputError
+from hsd.experiments.records import ASSETS, Records, read_json, rounded, text_of
+from hsd.experiments.suites import BASELINES
+from hsd.hodge.cache import write_atomically
+from hsd.metrics.registry import METRICS
+
+SCHEMA = "hsd-table-1"
+README = ASSETS.parent / "README.md"
+SHORT = {
+    "mse": "MSE",
+    "relative_l2": "rel. L²",
+    "gradient_fidelity": "Grad",
+    "enstrophy_fidelity": "Enst",
+    "energy_fidelity": "Energy",
+    "spectral_fidelity": "Spec",
+    "s_beta0": "S_β0",
+    "iou": "IoU",
+    "exact_error": "exact",
+    "coexact_error": "coexact",
+    "harmonic_error": "harmonic",
+    "mass_drift": "mass drift",
+    "flux_drift": "flux drift",
+    "divergence_residual": "source",
+}
+"""Columns of metrics and how their heads are written."""
+ALWAYS = tuple(SHORT)[:8]
+TRIVIAL = {"zero": "zero", "mean": "mean of training", "identity": "copy of the input", "ridge": "linear ridge"}
+PAPER_MARGIN = {"external_aerodynamics": 0.40, "magnetostatics": 0.36, "toroidal_transport": 0.36}
+"""By how much the paper's HSD is below its best baseline in MSE."""
+NOTHING = "—"
+NO_RUN = "No run of this suite is recorded yet.\n"
+"""What the README says of a suite before its first table."""
+
+
+def trivial_errors(task: str) -> dict[str, float]:
+    """Relative L² of the trivial predictors on test samples, from the task's card; {} where there is none."""
+    card = read_json(ASSETS / "cards" / f"{task}.json") or {}
+    return {name: card["predictors"][name] for name in TRIVIAL if card and card["predictors"][name] is not None}
+
+
+def standing(rows: Sequence[dict[str, Any]], task: str) -> dict[str, Any] | None:
+    """HSD among the baselines of a task on the test part; None where it or all baselines are missing.
+
+    ranks   : metric → [rank of HSD, models compared], 1 the nearest to the metric's best value, equal ones share it
+    margins : 1 − e_hsd / min e_baseline for MSE and relative L², with the name of the best baseline
+    paper   : the paper's margin in MSE, None for tasks that it has no MSE of
+    """
+    models = {r["label"]: r["test"] for r in rows if r["task"] == task and r.get("test") and r["seed"] == 0}
+    hsd = models.get("hsd")
+    others = {name: models[name] for name in BASELINES if name in models}
+    if hsd is None or not others:
+        return None
+    ranks, margins = {}, {}
+    for name in SHORT:
+        if hsd.get(name) is None:
+            continue
+        far = {m: abs(t[name] - METRICS[name].best) for m, t in others.items() if t.get(name) is not None}
+        mine = abs(hsd[name] - METRICS[name].best)
+        ranks[name] = [1 + sum(f < mine for f in far.values()), 1 + len(far)]
+        if name in ("mse", "relative_l2") and far:
+            best = min(far, key=far.__getitem__)
+            margins[name] = {"best_baseline": best, "margin": 1 - mine / far[best] if far[best] else None}
+    return {"task": task, "ranks": ranks, "margins": rounded(margins), "paper_mse_margin": PAPER_MARGIN.get(task)}
+
+
+def results_of(suite: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Everything that a suite's tables show, as plain values."""
+    tasks = list(dict.fromkeys(row["task"] for row in rows))
+    return {
+        "schema": SCHEMA,
+        "suite": suite,
+        "rows": list(rows),
+        "trivial": {task: rounded(trivial_errors(task)) for task in tasks},
+        "standing": [found for task in tasks if (found := standing(rows, task)) is not None],
+        "metrics": {name: {"title": METRICS[name].title, "formula": METRICS[name].formula} for name in SHORT},
+    }
+
+
+def write_results(results: dict[str, Any], records: Records) -> Path:
+    """Write ``SUITE.json`` beside the records."""
+    path = records.folder / f"{results['suite']}.json"
+    write_atomically(path, text_of(results).encode())
+    return path
+
+
+def read_results(suite: str, records: Records) -> dict[str, Any]:
+    """Raises InputError (no_table) where the suite has no table yet."""
+    path = records.folder / f"{suite}.json"
+    found = read_json(path)
+    if found is None or found.get("schema") != SCHEMA:
+        raise InputError(
+            f"{path} is no table of results; make it: python -m hsd benchmark {suite} --table.", "no_table"
+        )
+    return found
+
+
+def markdown(results: dict[str, Any], part: str = "test") -> str:
+    """The tables of a suite: for each task the models by relative L² with their cost, then ranks, then definitions."""
+    lines, rows = [], results["rows"]
+    for task in dict.fromkeys(row["task"] for row in rows):
+        lines += _task_table(task, [r for r in rows if r["task"] == task], results["trivial"][task], part)
+    lines += _standing_table(results["standing"])
+    used = [n for n in SHORT if n in ALWAYS or any((r.get(part) or {}).get(n) is not None for r in rows)]
+    defined = "; ".join(f"{SHORT[n]}: `{results['metrics'][n]['formula']}`" for n in used)
+    lines += [f"Means over the {part} samples. {defined}.", ""]
+    return "\n".join(lines)
+
+
+def _task_table(task: str, rows: Sequence[dict[str, Any]], trivial: dict[str, float], part: str) -> list[str]:
+    scored = sorted((r for r in rows if r.get(part)), key=lambda r: _last_if_none(r[part]["relative_l2"]))
+    columns = [n for n in SHORT if n in ALWAYS or any(r[part].get(n) is not None for r in scored)]
+    head = ["model", "parameters", "samples", "epochs", "training s", "preparation s", "MB", "ms", "device"]
+    head += [SHORT[n] for n in columns]
+    lines = [f"**{task}**", "", "| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    found = [(_last_if_none(r[part]["relative_l2"]), _cells(r, r[part], columns)) for r in scored]
+    for name, error in trivial.items():
+        cells = [f"*{TRIVIAL[name]}*", *[NOTHING] * 8]
+        found.append((error, cells + [_number(error) if n == "relative_l2" else NOTHING for n in columns]))
+    lines += ["| " + " | ".join(cells) + " |" for _, cells in sorted(found, key=lambda pair: pair[0])]
+    for r in rows:
+        if "error" in r:
+            lines.append(f"| {r['label']} | failed: {r['error']} |")
+        elif not r.get(part):
+            lines.append(f"| {r['label']} | its weights are not here, so that {part} metrics are missing |")
+    notes = [f"{r['label']} ({r['cut']:.3g} of {r['minutes']:.3g} minutes)" for r in scored if r["cut"] is not None]
+    return [*lines, "", *([f"Cut short by a budget: {', '.join(notes)}.", ""] if notes else [])]
+
+
+def _cells(row: dict[str, Any], metrics: dict[str, float], columns: Sequence[str]) -> list[str]:
+    seed = f", seed {row['seed']}" if row["seed"] else ""
+    short = " (cut)" if row["cut"] is not None else ""
+    return [
+        f"{row['label']}{seed}{short}",
+        f"{row['parameters']:,}",
+        str(row["n_train"]),
+        str(row["epochs"]),
+        f"{row['training_seconds']:.0f}",
+        f"{row['preparation_seconds']:.1f}",
+        f"{row['gpu_memory_mb'] or row['peak_memory_mb'] or 0:.0f}",
+        f"{row['latency_ms']:.1f}",
+        row["device"],
+        *[_number(metrics.get(name)) for name in columns],
+    ]
+
+
+def _standing_table(found: Sequence[dict[str, Any]]) -> list[str]:
+    if not found:
+        return []
+    names = [n for n in SHORT if any(n in s["ranks"] for s in found)]
+    head = ["HSD's rank", *[SHORT[n] for n in names], "margin in MSE (paper)", "margin in rel. L²"]
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for s in found:
+        ranks = ["{} of {}".format(*s["ranks"][n]) if n in s["ranks"] else NOTHING for n in names]
+        paper = f"{100 * s['paper_mse_margin']:.0f} %" if s["paper_mse_margin"] else NOTHING
+        margins = [_margin(s["margins"].get(n)) for n in ("mse", "relative_l2")]
+        lines.append("| " + " | ".join([s["task"], *ranks, f"{margins[0]} ({paper})", margins[1]]) + " |")
+    return [*lines, ""]
+
+
+def _margin(margin: dict[str, Any] | None) -> str:
+    if margin is None or margin["margin"] is None:
+        return NOTHING
+    return f"{100 * margin['margin']:.0f} % to {margin['best_baseline']}"
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return NOTHING
+    return f"{value:.4f}" if value == 0 or abs(value) >= 0.001 else f"{value:.1e}"
+
+
+def _last_if_none(value: float | None) -> float:
+    return float("inf") if value is None else value
+
+
+# ---- README ------------------------------------------------------------------------------------------------------
+
+
+def marks(suite: str) -> tuple[str, str]:
+    """The lines between which the README shows a suite."""
+    return f"<!-- results of {suite} -->", f"<!-- end of results of {suite} -->"
+
+
+def block_in(text: str, suite: str) -> str | None:
+    """What stands between the marks of a suite; None where they are missing."""
+    first, last = map(re.escape, marks(suite))
+    found = re.search(rf"^{first}\n(.*?)^{last}$", text, re.MULTILINE | re.DOTALL)
+    return None if found is None else found[1]
+
+
+def put_into_readme(results: dict[str, Any], path: Path = README) -> None:
+    """Rewrite the marked block of a suite.  Raises InputError (no_marks)."""
+    text, suite = path.read_text(encoding="utf-8"), results["suite"]
+    if block_in(text, suite) is None:
+        first, last = marks(suite)
+        raise InputError(f"{path.name} has no lines {first} and {last} to write the table between.", "no_marks")
+    first, last = marks(suite)
+    before, rest = text.split(first + "\n", 1)
+    after = rest.split(last, 1)[1]
+    write_atomically(path, f"{before}{first}\n{markdown(results)}{last}{after}".encode())
