@@ -11,6 +11,7 @@ pages = [
     st.Page("pages/hodge_decomposition.py", title="Hodge Decomposition", icon=":material/call_split:"),
     st.Page("pages/spectral_energy.py", title="Spectral Energy", icon=":material/show_chart:"),
     st.Page("pages/tasks.py", title="Tasks", icon=":material/dataset:"),
+    st.Page("pages/training.py", title="Training", icon=":material/model_training:"),
     st.Page("pages/model_comparison.py", title="Model Comparison", icon=":material/compare:"),
 ]
 st.navigation(pages, position="hidden" if get_state().present else "sidebar").run()

@@ -26,6 +26,7 @@ class TrainingConfig:
     clip                : largest norm of the gradient
     patience            : epochs without a better validation error before it stops, 0: never
     n_train             : training samples used, 0: all
+    seed                : of the first weights and the order of the batches;  compile: torch.compile, slow to begin
     loss                : weights by the names of hsd.metrics.losses; None: relative ⋆-norm of the form (of the node
                           values for models that make none)
     precision           : "float32", "bfloat16" (autocast, where the device has it) or "float64"

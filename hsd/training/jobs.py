@@ -142,6 +142,14 @@ def ask_to_end(folder: Path, wish: str) -> RunStatus:
     return status(folder)
 
 
+def asked_ago(folder: Path) -> float:
+    """Seconds since a run was last asked to pause or stop; 0 where it was not."""
+    try:
+        return max(0.0, time.time() - (folder / WISH).stat().st_mtime)
+    except OSError:
+        return 0.0
+
+
 def status(folder: Path) -> RunStatus:
     """What a run does now: "done" only with a checkpoint, "failed" where the process is gone without one."""
     folder = Path(folder)

@@ -1,0 +1,271 @@
+"""Training runs as the page sees them: found on disk, read once a change, named, compared; and what a visitor can ask.
+
+Runs belong to the server, not to a visitor: whoever opens the page sees them, also after a restart.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from hsd.errors import HsdError, InputError
+from hsd.ui.state import AppState, get_state, update
+from hsd.ui.task_view import titles
+from hsd.viz.palettes import MODELS as LOOKS
+from hsd.viz.training_figures import Curve, Entry, flat
+
+if TYPE_CHECKING:
+    from hsd.training.jobs import RunStatus
+    from hsd.training.run import RunSpec
+
+ERROR = "training:error"
+STATES = {
+    "new": "not started",
+    "waiting": "waiting",
+    "running": "running",
+    "paused": "paused",
+    "stopped": "stopped",
+    "done": "finished",
+    "failed": "failed",
+}
+
+
+@st.cache_resource(show_spinner="Loading PyTorch")
+def training():
+    """The module that starts and watches runs; it loads PyTorch, which takes a second or two the first time."""
+    from hsd.training import jobs
+
+    return jobs
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run as it is now.  begun : seconds since 1970;  log, steps : entries of epochs and between them."""
+
+    id: str
+    folder: Path
+    spec: RunSpec
+    status: RunStatus
+    begun: float
+    log: tuple[Entry, ...]
+    steps: tuple[Entry, ...]
+
+    @property
+    def name(self) -> str:
+        """Model, data and time of day, for lists and legends."""
+        data = self.spec.task.replace("_", " ") if self.spec.task else Path(self.spec.data).name
+        when = time.strftime("%d %b %H:%M:%S", time.localtime(self.begun))
+        model = self.spec.training.model
+        return f"{LOOKS[model].name if model in LOOKS else model} · {data} · {when}"
+
+    @property
+    def curve(self) -> Curve:
+        return Curve(self.name, self.log, self.steps)
+
+    @property
+    def best(self) -> float | None:
+        """Smallest validation error so far."""
+        return self.log[-1]["best"] if self.log else None
+
+
+def run_of(run_id: str) -> Run:
+    """A run by its id.  Raises InputError (no_run, bad_run)."""
+    from hsd.training.run import RUN, read_folder
+    from hsd.training.step_log import STEPS
+
+    folder = training().folder_of(run_id)
+    try:
+        begun = (folder / RUN).stat().st_mtime
+    except OSError as error:
+        raise InputError(f"There is no run {run_id} on this server any more; choose another one.", "no_run") from error
+    return Run(
+        run_id,
+        folder,
+        read_folder(folder),
+        training().status(folder),
+        begun,
+        _entries(folder / "log.jsonl"),
+        _entries(folder / STEPS),
+    )
+
+
+def _entries(path: Path) -> tuple[Entry, ...]:
+    try:
+        stat = path.stat()
+    except OSError:
+        return ()
+    return _read(str(path), stat.st_mtime_ns, stat.st_size)
+
+
+@lru_cache(maxsize=128)
+def _read(path: str, stamp: int, size: int) -> tuple[Entry, ...]:
+    return tuple(training().tail(Path(path).parent, name=Path(path).name))
+
+
+def all_runs() -> list[Run]:
+    """Every run that can be read, the newest first."""
+    out = []
+    for status in training().runs():
+        try:
+            out.append(run_of(status.folder.name))
+        except HsdError:
+            continue  # a folder that is being deleted, or of another program
+    return out
+
+
+def rows_of(runs: list[Run]) -> dict[str, list]:
+    """The table of runs."""
+    return {
+        "run": [r.name for r in runs],
+        "state": [STATES[r.status.state] for r in runs],
+        "best validation error": [r.best for r in runs],
+        "epochs": [len(r.log) for r in runs],
+        "training, s": [r.log[-1]["seconds"] if r.log else None for r in runs],
+        "samples/s": [r.log[-1]["samples_per_s"] if r.log else None for r in runs],
+        "id": [r.id for r in runs],
+    }
+
+
+def config_of(spec: RunSpec) -> dict[str, Any]:
+    """All entries of a run by dotted name, the model's defaults filled in."""
+    from dataclasses import asdict
+
+    from hsd.models.registry import model_class
+
+    out = spec.as_dict()
+    train = dict(out.pop("training"))
+    chosen = train.pop("model_config")
+    own = asdict(model_class(spec.training.model).make_config(spec.task, **chosen))
+    for name in ("lr", "weight_decay"):
+        train[name] = own.pop(name) if train[name] is None else train[name]
+        own.pop(name, None)
+    kept = {k: v for k, v in out.items() if v is not None}
+    return flat(kept) | flat({k: "default" if v is None else v for k, v in train.items()}) | flat(own, "model.")
+
+
+def run_words(run: Run) -> str:
+    """What the run is doing, in a sentence."""
+    status = run.status
+    if status.state == "waiting":
+        place = training().position(run.folder)
+        at = f"number {place} in the queue" if place else "in the queue"
+        return f"Waiting, {at}: one training runs on a device at a time."
+    if status.wish:
+        return (
+            f"{'Pausing' if status.wish == 'paused' else 'Stopping'}: the step under way is finished and saved first."
+        )
+    if status.state == "running":
+        return "Training." if run.log or run.steps else f"Preparing: {status.text}."
+    return {
+        "new": "Not started.",
+        "paused": "Paused; its whole state is saved.",
+        "stopped": "Stopped; its whole state is saved.",
+        "done": "Finished.",
+    }.get(status.state, "")
+
+
+# ---- what visitors ask -------------------------------------------------------------------------------------------
+
+
+def attempt(action: Callable[[], object]) -> None:
+    """Do something from a button; an error becomes the sentence that :func:`show_error` shows."""
+    try:
+        action()
+    except HsdError as error:
+        st.session_state[ERROR] = error.message
+    except OSError as error:
+        st.session_state[ERROR] = (
+            f"The server's disk refused that: {error.strerror or error}; free space and try again."
+        )
+
+
+def show_error() -> None:
+    """The sentence on the last thing that could not be done; once."""
+    if message := st.session_state.pop(ERROR, None):
+        st.error(message)
+
+
+def threads() -> int:
+    """CPU threads of a run: one core is left to the app."""
+    return max(1, (os.cpu_count() or 2) - 1)
+
+
+def new_id(state: AppState) -> str:
+    """Name of a new run's folder."""
+    data = state.training.task if state.training.task in titles() else "own"
+    return f"{data}-{state.training.model}-{time.strftime('%m%d-%H%M%S')}-{secrets.token_hex(2)}"
+
+
+def start(make_spec: Callable[[AppState], RunSpec]) -> None:
+    """Start what the form asks for and show it."""
+
+    def begin() -> None:
+        state = get_state()
+        run_id = new_id(state)
+        training().start(training().runs_folder() / run_id, make_spec(state), threads())
+        update(**{"training.run": run_id})
+
+    attempt(begin)
+
+
+def ask(action: str, run_id: str) -> None:
+    """ "pause", "stop", "end" (at once), "resume", "step" or "finish" a run."""
+    jobs = training()
+
+    def act() -> None:
+        folder = jobs.folder_of(run_id)
+        if action in ("pause", "stop"):
+            jobs.ask_to_end(folder, {"pause": "paused", "stop": "stopped"}[action])
+        elif action == "end":
+            jobs.stop(folder, seconds=0.0)
+        else:
+            {"resume": jobs.resume, "step": jobs.step, "finish": jobs.finish}[action](folder, threads())
+
+    attempt(act)
+
+
+def delete(run_id: str) -> None:
+    """Delete a run; it leaves the overlay and the comparison too."""
+
+    def act() -> None:
+        training().remove(training().folder_of(run_id))
+        state = get_state()
+        update(
+            **{
+                "training.run": "" if state.training.run == run_id else state.training.run,
+                "training.overlay": tuple(r for r in state.training.overlay if r != run_id),
+                "own_runs": tuple(r for r in state.own_runs if r != run_id),
+            }
+        )
+
+    attempt(act)
+
+
+def send(run: Run) -> None:
+    """Offer a finished run on Model Comparison, which then opens on its task."""
+
+    def act() -> None:
+        training().checkpoint_of(run.id)
+        sent = get_state().own_runs
+        update(**{"own_runs": sent if run.id in sent else (*sent, run.id), "comparison.task": run.spec.task})
+
+    attempt(act)
+
+
+def newest(runs: list[Run]) -> str:
+    """Id of the run to show first: one that runs, else the newest; "" where there is none."""
+    alive = [r.id for r in runs if r.status.is_alive]
+    return (alive or [r.id for r in runs] or [""])[0]
+
+
+def options_of(runs: list[Run]) -> Mapping[str, str]:
+    """Id → what it is called in lists."""
+    return {r.id: f"{r.name} ({STATES[r.status.state]})" for r in runs}
