@@ -13,6 +13,7 @@ from hsd.data.domain import Domain
 from hsd.data.domain_arrays import RESOLVENT_SHIFTS
 from hsd.errors import check_choice
 from hsd.models.base import ModelConfig, Operator, Prediction
+from hsd.nn.bracket_flow import BracketFlow
 from hsd.nn.filters import Filter, apply_filter, filter_features, parts_of
 from hsd.nn.global_path import GlobalPath
 from hsd.nn.grid_fiber import Commutator, GridFiber
@@ -35,6 +36,7 @@ class HSDConfig(ModelConfig):
     channels       : channels of coefficients
     layers         : coefficient layers (0: filters alone); tied: one set of weights for all of them
     products       : how many of the layers (at least one, even with layers = 0) carry a product layer; 0 is none
+    flow           : Runge–Kutta steps of the quadratic flow after the layers (scalars on oriented surfaces), 0 is none
     product_channels, hidden : sizes of the product layer's network
     lift           : pointwise functions of the input before the modes, 0 is none
     global_path    : moments and energies → amounts of 1, x, x xᵀ and of harmonic fields
@@ -52,6 +54,7 @@ class HSDConfig(ModelConfig):
     layers: int = 0
     tied: bool = True
     products: int = 0
+    flow: int = 0
     product_channels: int = 3
     hidden: int = 32
     lift: int = 2
@@ -166,6 +169,8 @@ class SpectralNetwork(nn.Module):
             ProductLayer(c, config.product_channels, config.hidden, n_parts, domain.has("normals"))
             for _ in range(self.n_products if config.products and not config.tied else min(1, self.n_products))
         )
+        flows = config.flow and domain.has("gradient/data") and domain.has("normals")
+        self.flow = BracketFlow(config.flow, n_parts) if flows else None
         self.register_buffer("reach", torch.tensor(1.0))
         self.out = Filter(1, c, n_parts, mean=1.0 / c, noise=0.02)
         self.resolvents = self.chi = self.grid = self.commutator = None
@@ -218,6 +223,8 @@ class SpectralNetwork(nn.Module):
             done, due = (i * self.n_products // rounds for i in (layer, layer + 1))
             if due > done:
                 z = z + self.products[min(done, len(self.products) - 1)](z, features, domain)
+        if self.flow is not None:
+            z = torch.cat([self.flow(z[:, 0], features, domain)[:, None], z[:, 1:]], dim=1)
         return z
 
     def linear_step(
