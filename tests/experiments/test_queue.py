@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from hsd.errors import InputError, UnknownNameError
+from hsd.errors import UnknownNameError
 from hsd.experiments import queue as queue_module
-from hsd.experiments.queue import read_result, run_queue
-from hsd.experiments.report import markdown, ridge_scores, scores_on_test, table
+from hsd.experiments import report as report_module
+from hsd.experiments.queue import CORES, known_result, read_result, run_entry, run_queue, train_process
+from hsd.experiments.records import Records
+from hsd.experiments.report import ridge_scores, table
 from hsd.experiments.suites import OTHER_ROWS, SUITES, TRANSPORT_ROWS, Entry, suite
+from hsd.experiments.tables import markdown, results_of
+from hsd.linalg import silent
 from hsd.models.hsd import HSD
 from hsd.models.registry import model_class
+from hsd.processes import birth, is_alive
+from hsd.training.run import make_folder, read_folder
 
 SMALL = {"n_modes": 16, "channels": 2, "hidden": 8, "lift": 0}
 SIZES = {"epochs": 2, "n_samples": 40, "n_nodes": 300}
@@ -23,33 +33,73 @@ def entry(label: str = "hsd", model: str = "hsd", **config) -> Entry:
     return Entry(label, "ellipsoid_aerodynamics", model, {**SMALL, **config} if model == "hsd" else config, **SIZES)
 
 
-def test_the_queue_goes_on_after_a_failure_and_repeats_nothing(tmp_path, monkeypatch):
-    entries = [entry(), entry("broken", variant="best"), entry("other", channels=3)]
-    said = []
-    results = run_queue(entries, tmp_path, "cpu", report=said.append)
-    assert [r["label"] for r in results] == ["hsd", "broken", "other"] and len(said) == 3
-    assert "Unknown variant" in results[1]["error"]["message"]
-    good = results[0]
-    assert good["validation"]["relative_l2"] > 0 and good["training"]["epochs"] == 2 and good["peak_memory_mb"] > 50
+def never(*_, **__):
+    raise AssertionError("done again")
 
-    def never(*_):
-        raise AssertionError("a finished entry was run again")
+
+def test_the_queue_goes_on_after_a_failure_and_repeats_nothing(in_process, tmp_path, monkeypatch):
+    entries = [entry(), entry("broken", variant="best"), entry("other", channels=3)]
+    said, out, records = [], tmp_path / "out", Records(tmp_path / "results")
+    results = run_queue(entries, out, "cpu", report=said.append, threads=1, records=records)
+    assert [r["label"] for r in results] == ["hsd", "broken", "other"] and len(said) == 3
+    assert "Unknown variant" in results[1]["error"]["message"] and records.read(entries[1]) is None
+    good = results[0]
+    assert good["validation"]["relative_l2"] > 0 and good["training"]["epochs"] == 2
+    assert good["curve"]["epoch"] == [0, 1] and good["training"]["preparation_seconds"] > 0
+    assert good["training"]["threads"] == 1 and good["training"]["core_minutes"] >= 0
 
     monkeypatch.setattr(queue_module, "run_entry", never)
-    assert run_queue(entries, tmp_path, "cpu") == results
-    rows = table(entries, tmp_path, device="cpu")
-    first = (tmp_path / entries[0].name / "test.json").read_text()
-    again = table(entries, tmp_path, device="cpu")
-    assert rows == again and (tmp_path / entries[0].name / "test.json").read_text() == first
+    assert run_queue(entries, out, "cpu", records=records) == results
+    rows = table(entries, out, records, "cpu")
+    record = records.path(entries[0]).read_text()
+    monkeypatch.setattr(report_module, "evaluate", never)  # a fresh machine, and the test part is not read again
+    assert [r for r in table(entries, tmp_path / "elsewhere", records, "cpu")] == [rows[0], rows[2]]
+    assert records.path(entries[0]).read_text() == record
     assert rows[0]["test"]["relative_l2"] != rows[0]["validation"]["relative_l2"]
-    text = markdown(rows)
-    assert "| hsd |" in text and "failed: Unknown variant" in text
+    kept = json.loads(record)
+    assert np.isclose(np.mean(kept["per_sample"]["relative_l2"]), kept["test"]["relative_l2"], rtol=1e-3)
+    text = markdown(results_of("smoke", rows))
+    assert "| hsd |" in text and "failed: Unknown variant" in text and "*linear ridge*" in text
     ridge = ridge_scores(entries[0])["relative_l2"]
     assert 0 < ridge < 1.5 and np.isfinite(ridge)
-    with pytest.raises(InputError, match="no result yet"):
-        scores_on_test(entry("never"), tmp_path)
-    (tmp_path / entries[0].name / "result.json").write_text(json.dumps({"schema": "old"}))
-    assert read_result(tmp_path / entries[0].name) is None
+
+    records.path(entries[0]).unlink()  # recorded again from its run folder
+    assert known_result(entries[0], out, records)["sha256"] == good["sha256"] and records.read(entries[0]) is not None
+    (out / entries[0].name / "result.json").write_text(json.dumps({"schema": "old"}))
+    assert read_result(entries[0], out) is None
+    (out / entries[0].name / "model.safetensors").unlink()
+    records.write(entries[0], good)
+    assert table(entries[:1], out, records, "cpu")[0]["test"] is None
+
+
+def test_an_entry_with_other_settings_of_the_same_name_starts_anew(in_process, tmp_path):
+    first, records = entry(), Records(tmp_path)
+    run_entry(first, tmp_path, records, "cpu", silent, lambda: False, threads=1)
+    second = replace(first, config={**SMALL, "channels": 3})
+    assert second.name == first.name and known_result(second, tmp_path, records) is None
+    found = run_entry(second, tmp_path, records, "cpu", silent, lambda: False, threads=1)
+    assert found["model_config"]["channels"] == 3
+    assert records.read(second) is not None and records.read(first) is None
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_budget_in_minutes_is_core_minutes_whatever_the_threads(threads, tmp_path, monkeypatch):
+    timed = replace(entry(), minutes=6.0)
+    monkeypatch.setattr(queue_module, "train_process", lambda *_: (1, 0, "error [x]: stopped here"))
+    result = run_entry(timed, tmp_path, Records(tmp_path), "cpu", silent, lambda: False, threads=threads)
+    assert result["error"]["message"] == "stopped here"
+    assert read_folder(tmp_path / timed.name).training.minutes * threads == 6.0 * CORES
+
+
+def test_a_process_left_by_a_killed_queue_is_ended_before_its_run_goes_on(tmp_path):
+    folder = tmp_path / "run"
+    make_folder(folder, entry().spec("cpu"))
+    orphan = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    (folder / "process.json").write_text(json.dumps({"pid": orphan.pid, "born": birth(orphan.pid)}))
+    begun = time.monotonic()
+    code, memory, said = train_process(folder, silent, lambda: False, 1, 1)
+    assert code == 0 and memory > 50 and "Checkpoint" in said and time.monotonic() - begun < 50
+    assert not is_alive(orphan.pid, birth(orphan.pid)) and orphan.wait() < 0
 
 
 def test_names_of_entries_are_unique_in_every_suite():

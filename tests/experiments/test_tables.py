@@ -1,0 +1,98 @@
+"""Tables of results: ranks, margins, what is missing; the README's block is the JSON."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from hsd.errors import InputError
+from hsd.experiments.records import RESULTS, Records, read_json
+from hsd.experiments.suites import SUITES
+from hsd.experiments.tables import (
+    NO_RUN,
+    README,
+    block_in,
+    markdown,
+    marks,
+    put_into_readme,
+    read_results,
+    results_of,
+    standing,
+    trivial_errors,
+    write_results,
+)
+
+TASK = "toroidal_transport"
+
+
+def row(label, mse, l2, iou=0.5, **more):
+    test = {"mse": mse, "relative_l2": l2, "iou": iou, "mass_drift": 1e-7}
+    head = {"entry": label, "task": TASK, "label": label, "model": label, "minutes": 6.0, "seed": 0, "cut": None}
+    cost = {"parameters": 1234, "n_samples": 1000, "n_train": 680, "n_nodes": 3000, "epochs": 9, "core_minutes": 12.0}
+    used = {"training_seconds": 360.0, "preparation_seconds": 2.5, "latency_ms": 3.0, "peak_memory_mb": 500}
+    machine = {"device": "cpu, 2 threads", "threads": 2, "gpu_memory_mb": None}
+    return {**head, **cost, **used, **machine, "validation": test, "test": test, "test_std": test, **more}
+
+
+ROWS = [row("hsd", 0.06, 0.3, iou=0.4), row("fno3d", 0.1, 0.25), row("gno", 0.2, 0.6, iou=0.4), row("hsd tiny", 0, 0)]
+
+
+def test_ranks_and_margins_are_against_the_baselines_alone():
+    found = standing(ROWS, TASK)
+    assert (
+        found["ranks"]["mse"] == [1, 3] and found["ranks"]["relative_l2"] == [2, 3] and found["ranks"]["iou"] == [2, 3]
+    )
+    assert found["ranks"]["mass_drift"] == [1, 3]
+    assert found["margins"]["mse"] == {"best_baseline": "fno3d", "margin": 0.4}
+    assert found["margins"]["relative_l2"]["margin"] == pytest.approx(-0.2) and found["paper_mse_margin"] == 0.36
+    assert standing(ROWS[:1], TASK) is None and standing(ROWS[1:], TASK) is None
+
+
+def test_the_table_is_in_order_with_trivial_predictors_and_says_what_is_missing_or_cut():
+    rows = [*ROWS, row("ono", 1, 0.9, cut=3.2), row("gnot", 1, 1, test=None), {**row("x", 1, 1), "error": "Too big."}]
+    rows[-1].pop("test")
+    text = markdown(results_of("main", rows))
+    lines = text.splitlines()
+    first = [line.split("|")[1].strip() for line in lines[4:12]]
+    ridge = trivial_errors(TASK)["ridge"]
+    assert 0.3 < ridge < 0.6 and first == [
+        "hsd tiny", "fno3d", "hsd", "*linear ridge*", "gno", "*copy of the input*", "ono (cut)", "*mean of training*",
+    ]  # fmt: skip
+    assert "Cut short by a budget: ono (3.2 of 6 minutes)." in text
+    assert "| gnot | its weights are not here" in text and "| x | failed: Too big. |" in text
+    assert "40 % to fno3d (36 %)" in text and "-20 % to fno3d" in text and "1.0e-07" in text
+    assert "exp(−|β0_p(t)" in text and "harmonic part" not in text
+    assert all(line.count("|") == lines[2].count("|") for line in lines[2:12])
+
+
+def test_the_block_of_the_readme_is_rewritten_and_nothing_else(tmp_path):
+    records, path = Records(tmp_path), tmp_path / "README.md"
+    first, last = marks("main")
+    path.write_text(f"before\n{first}\nold\n{last}\nafter\n")
+    with pytest.raises(InputError, match="benchmark main --table"):
+        read_results("main", records)
+    write_results(results_of("main", ROWS), records)
+    results = read_results("main", records)
+    put_into_readme(results, path)
+    put_into_readme(results, path)
+    assert block_in(path.read_text(), "main") == markdown(results)
+    assert path.read_text().startswith(f"before\n{first}\n") and path.read_text().endswith(f"{last}\nafter\n")
+    path.write_text("no marks")
+    with pytest.raises(InputError, match="has no lines"):
+        put_into_readme(results, path)
+
+
+@pytest.mark.parametrize("suite", ["main", "others"])
+def test_the_readme_shows_the_results_that_are_in_the_repository(suite):
+    results = read_json(RESULTS / f"{suite}.json")
+    block = block_in(README.read_text(encoding="utf-8"), suite)
+    assert block == (NO_RUN if results is None else markdown(results))
+
+
+def test_the_records_in_the_repository_are_plain_and_of_known_runs():
+    known = {entry.task for entries in SUITES.values() for entry in entries}
+    for path in RESULTS.glob("runs/*.json"):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        assert record["entry"] == path.stem and record["task"] in known and "error" not in record
+        assert path.stat().st_size < 60_000
