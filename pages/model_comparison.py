@@ -53,5 +53,5 @@ def main() -> None:
     st.caption(view.conditions(ready))
 
 
-with page("Model Comparison", "The same sample through every model, beside the truth.", domain):
+with page("Model Comparison", "", domain):
     main()

@@ -155,9 +155,9 @@ def canvas(state: AppState, ready: Ready, found: Mapping[Model, Outcome]) -> Sce
     if what == "lines":
         _lines(state, ready, found, board)
         return draw.maps_scene(board, draw.Drawing())
-    drawing = _drawing(state, ready, board)
     if what == "time":
-        return _time(state, ready, found, drawing, middle)
+        return _time(state, ready, found, right)
+    drawing = _drawing(state, ready, board)
     if what == "pair":
         a, b = view.pair_of(state, board)
         scene = draw.pair_scene(board, a, b, view.wiped(ready, board, a, b), drawing)
@@ -185,7 +185,7 @@ def _drawing(state: AppState, ready: Ready, board: draw.Board) -> draw.Drawing:
 def _show(scene: Scene, state: AppState, ready: Ready, what: str) -> None:
     columns = scene.columns_of_panels or 1
     rows = 1 + max(scene.cell_of(i) for i in range(len(scene.panels))) // columns
-    height = {1: 300, 2: 460}.get(rows, 760)
+    height = {1: 300, 2: 410}.get(rows, 740)
     space = state.comparison.space if ready.mesh.dim == 3 else "surface"
     key = f"comparison/{ready.task.name}/{what}/{space}"
     show(scene, key, height=height, on_pick=_picked(key), on_place=compose.placed, on_controls=_moved)
@@ -216,7 +216,7 @@ def _ab_widgets(board: draw.Board, places, names) -> None:
         bound_selectbox(name.upper(), path, list(titles), titles.get, where=place, label_visibility="collapsed")
 
 
-def _time(state: AppState, ready: Ready, found, drawing: draw.Drawing, place) -> Scene:
+def _time(state: AppState, ready: Ready, found, place) -> Scene:
     """Repeated steps: the player, and curves beside it."""
     with place:
         steps = bound_number("Steps", "comparison.steps", 1, 20, 1, help="How often a model sees its own output.")
@@ -226,7 +226,7 @@ def _time(state: AppState, ready: Ready, found, drawing: draw.Drawing, place) ->
     bar.done()
     board = view.time_board_of(state, ready, truth, rolled, steps)
     n = ready.task.config.n_snapshots
-    scene = draw.time_scene(board, truth.times[::n], drawing)
+    scene = draw.time_scene(board, truth.times[::n], _drawing(state, ready, board))
     left, right = st.columns([7, 3])
     with left:
         _show(scene, state, ready, "time")

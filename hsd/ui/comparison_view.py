@@ -74,15 +74,17 @@ def time_board_of(state: AppState, ready: Ready, truth: Rollout, rolled: Mapping
         key = (*model_key(ready, model), f"{place.surface.name} × {steps}")
         value, error = _shot(*key, quantity, place, ready, roll.states[..., None], at)
         shots.append(Shot(model.key, model.title, f"error {model.title}", value, error))
-    return _board(ready, quantity, place, _time_layer(ready.key, steps, quantity, place, ready, at), shots)
+    return _board(ready, quantity, place, _time_layer(ready.key, steps, quantity, place, ready, at), shots, True)
 
 
-def _board(ready: Ready, quantity: Quantity, place: Place, truth: Layer, shots: list[Shot]) -> Board:
+def _board(
+    ready: Ready, quantity: Quantity, place: Place, truth: Layer, shots: list[Shot], same: bool = False
+) -> Board:
     source = _source(ready.key, place.surface.name, place, ready)
     target = ready.sample.target
     last = target.title.split()[-1]
     letter = last if "(" in last else quantity.letter
-    same = ready.is_stepped
+    letter = letter.replace("(T)", "(t)") if same else letter
     return Board(
         place, quantity, input_layer(source), title_of(source), source.symbol, same, truth, letter, tuple(shots)
     )

@@ -86,7 +86,7 @@ def rollout_figure(truth: Curve, curves: Sequence[Curve], step: int, ink: Ink, h
 
 def _window(truth: np.ndarray, others: Sequence[np.ndarray]) -> tuple[float, float]:
     low, high = float(truth.min()), float(truth.max())
-    size = max(high - low, 0.05 * max(abs(low), abs(high)), 1e-12)
+    size = max(high - low, 0.5 * max(abs(low), abs(high)), 1e-12)
     seen = np.concatenate([truth, *others])
     seen = seen[np.isfinite(seen)]
     return max(low - size, float(seen.min())) - 0.1 * size, min(high + size, float(seen.max())) + 0.1 * size
