@@ -69,21 +69,24 @@ def runs_state(state):
     return replace(state, tasks=choice)
 
 
-def view_controls(found, run_id: str) -> None:
-    """Which runs, and how their curves are drawn."""
+def run_controls(found, run_id: str) -> None:
+    """Which run, and which others lie over it."""
     names = runs.options_of(found)
-    left, middle, right = st.columns([5, 5, 4], vertical_alignment="bottom")
+    left, right = st.columns(2)
     if get_state().training.run != run_id:
         update(**{"training.run": run_id})
     bound_selectbox("Run", "training.run", list(names), names.get, where=left)
     others = [i for i in names if i != run_id]
-    bound_multiselect("Lay over it", "training.overlay", others, names.get, where=middle, placeholder="other runs")
-    with right.container(horizontal=True, vertical_alignment="bottom"):
-        bound_toggle("log epochs", "training.log_x")
-        bound_toggle("log errors", "training.log_y")
-    left, right = st.columns([10, 4], vertical_alignment="bottom")
-    bound_slider("Smoothing: weight of the past", "training.smooth", 0.0, 0.98, 0.02, where=left)
-    bound_number("Validation sample", "training.sample", 0, 999_999, 1, where=right)
+    bound_multiselect("Lay over it", "training.overlay", others, names.get, where=right, placeholder="other runs")
+
+
+def view_controls() -> None:
+    """How curves and sample are drawn."""
+    columns = st.columns([5, 4, 4, 5], vertical_alignment="bottom")
+    bound_slider("Smoothing: weight of the past", "training.smooth", 0.0, 0.98, 0.02, where=columns[0])
+    bound_toggle("Epochs logarithmic", "training.log_x", where=columns[1])
+    bound_toggle("Errors logarithmic", "training.log_y", where=columns[2])
+    bound_number("Validation sample", "training.sample", 0, 999_999, 1, where=columns[3])
 
 
 def run_list(found, run) -> None:
@@ -187,9 +190,10 @@ def main() -> None:
     if not run_id:
         invitation(get_state())
         return
-    view_controls(found, run_id)
+    run_controls(found, run_id)
     run = next(r for r in found if r.id == get_state().training.run)
     training_live.panel(run)
+    view_controls()
     makers = {
         "Runs": lambda: run_list(found, run),
         "Configuration": lambda: configuration(found, run),

@@ -30,6 +30,7 @@ from hsd.ui.viewer.assets import ensure_static
 PROJECTOR = """
 .stApp, .stApp p, .stApp li, .stApp label, .stApp [data-testid="stMarkdownContainer"] { color: #000 !important; }
 .stApp { background: #fff !important; }
+.stApp [data-testid="stBaseButton-primary"] * { color: #fff !important; }
 .stApp [data-testid="stCaptionContainer"] * { color: #111 !important; opacity: 1 !important; }
 """
 BIG = "html { font-size: 20px !important; } h1 { font-size: 2rem !important; }"
@@ -47,6 +48,7 @@ TIGHT = """
 [data-testid="stSidebar"] [data-testid="stButtonGroup"] button p { font-size: .8rem; }
 .st-key-compose-buttons button { padding: .25rem .3rem; min-width: 0; }
 .st-key-compose-buttons > * { min-width: 0; }
+.st-key-training-numbers [data-testid="stMetricValue"] { font-size: 1.25rem; }
 .st-key-head { container-type: inline-size; }
 .st-key-head > * { flex: none; min-width: 0; }
 .st-key-head h1 { white-space: nowrap; }

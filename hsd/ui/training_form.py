@@ -30,6 +30,7 @@ FIRST = ("epochs", "batch_size", "lr")
 """Entries of the training that are always in view."""
 OF_RUN = ("lr", "weight_decay")
 """Entries of a model's config that the training's own ones replace, so that the form has them once."""
+LABELS = {"lr": "learning rate", "n_train": "training samples used", "n_modes": "modes"}
 _MISSING = object()
 
 
@@ -150,7 +151,7 @@ def known_models() -> tuple[str, ...]:
 def entry_widget(entry: Entry, prefix: str, value: Any, own: float | None = None) -> None:
     """One entry; ``own``: what an empty field stands for."""
     choice = get_state().training
-    name, label = prefix + entry.name, entry.name.replace("_", " ")
+    name, label = prefix + entry.name, LABELS.get(entry.name, entry.name.replace("_", " "))
     key = f"training:{choice.task}:{choice.model}:{name}"
     shown = ", ".join(map(str, value)) if entry.kind == "sizes" else value
     if st.session_state.get(key, _MISSING) != shown:

@@ -218,7 +218,7 @@ def sample(state: AppState, run: Run) -> bool:
     elif look.error:
         st.info(look.error)
     else:
-        show(scene_of(run.folder, look, state.theme, look_words(look)), "training/sample", height=430)
+        show(scene_of(run.folder, look, state.theme, look_words(look)), "training/sample", height=390)
     return pending
 
 

@@ -60,11 +60,11 @@ class Run:
 
     @property
     def name(self) -> str:
-        """Model, data and time of day, for lists and legends."""
+        """Time, model and data, for lists and legends."""
         data = self.spec.task.replace("_", " ") if self.spec.task else Path(self.spec.data).name
-        when = time.strftime("%d %b %H:%M:%S", time.localtime(self.begun))
+        when = time.strftime("%d %b %H:%M", time.localtime(self.begun))
         model = self.spec.training.model
-        return f"{LOOKS[model].name if model in LOOKS else model} · {data} · {when}"
+        return f"{when} · {LOOKS[model].name if model in LOOKS else model} · {data}"
 
     @property
     def curve(self) -> Curve:

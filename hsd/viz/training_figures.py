@@ -11,11 +11,13 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from hsd.viz.palettes import CATEGORICAL
-from hsd.viz.style import Ink, log_ticks, styled
+from hsd.viz.style import DARK, Ink, log_ticks, styled
 
 Entry = Mapping[str, Any]
 KINDS = {"train": ("train_loss", "dash", "training loss"), "validation": ("validation", "solid", "validation error")}
 """Name → entry of the log, dash, words."""
+ON_DARK = (CATEGORICAL[4], *CATEGORICAL[1:4], CATEGORICAL[0], *CATEGORICAL[5:])
+"""The same colours with the lighter blue first."""
 PAUSE = 10.0
 """Gaps between entries that are so many times the usual one are pauses, not training."""
 
@@ -55,16 +57,16 @@ def smoothed(values: Sequence[float], weight: float) -> np.ndarray:
 
 
 def curve_figure(
-    curves: Sequence[Curve], weight: float, ink: Ink, log_x: bool = False, log_y: bool = True, height: int = 420
+    curves: Sequence[Curve], weight: float, ink: Ink, log_x: bool = False, log_y: bool = True, height: int = 430
 ) -> go.Figure:
     """Training loss (dashed) and validation error (solid) of runs against epochs, raw faint and smoothed bold.
 
     The best validation error of each run has a mark; the strip below is the learning rate.  One colour a run.
     """
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, row_heights=[0.8, 0.2], vertical_spacing=0.04)
-    several = len(curves) > 1
+    several, colours = len(curves) > 1, ON_DARK if ink.paper == DARK.paper else CATEGORICAL
     for i, curve in enumerate(curves):
-        colour = CATEGORICAL[i % len(CATEGORICAL)]
+        colour = colours[i % len(colours)]
         x = curve.epochs()
         if i == 0 and len(curve.steps):
             at = curve.step_epochs()

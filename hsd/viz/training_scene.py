@@ -35,10 +35,10 @@ def learning_scene(place: Place, sample: Sample, nodes: np.ndarray, theme: str =
 
     nodes : (n_vertices, C) predicted
     """
-    reading = VECTORS if nodes.shape[1] > 1 else "scalar"
+    reading, values = (VECTORS, nodes[None]) if nodes.shape[1] > 1 else ("scalar", nodes.T)
     given = drawn(place, sample, sample.inputs[0])
     truth = drawn(place, sample, sample.target)
-    guess = drawn(place, sample, Shown("prediction", "Prediction", 0, reading, nodes[None]), like=sample.target)
+    guess = drawn(place, sample, Shown("prediction", "Prediction", 0, reading, values), like=sample.target)
     errors = node_errors(sample, nodes)[:, None]
     columns = Columns(errors if place.cut is None else np.asarray(place.weights @ errors))
     end = truth.end if truth.columns.is_vector else truth.top
