@@ -196,11 +196,19 @@ def dialled(name: str, index: int, key: str) -> None:
         values = np.array(record[name], float)
         if values.ndim:
             values[index] = st.session_state[key]
+            if name == "velocity":
+                values = within(values, make_task(get_state().comparison.task).coefficient_range)
         else:
             values = np.array(float(st.session_state[key]))
         return record | {name: values}
 
     edited(change)
+
+
+def within(values: np.ndarray, reach: np.ndarray) -> np.ndarray:
+    """Velocity coefficients with |a / reach| ≤ 1, scaled down where they are longer."""
+    length = float(np.linalg.norm(values / reach))
+    return values / length * (1 - 1e-9) if length > 1 else values
 
 
 def started(empty: bool) -> None:
@@ -231,8 +239,8 @@ def panel(state: AppState, task: Task, record: Record) -> None:
         st.error(message)
     what, n = word(task.name), len(record["strengths"])
     left, right = st.columns(2)
-    left.button("One source", key="comparison:blank", on_click=started, args=(True,), width="stretch")
-    right.button("End composing", key="comparison:drawn", on_click=ended, width="stretch")
+    left.button("Start anew", key="comparison:blank", on_click=started, args=(True,), width="stretch")
+    right.button("End", key="comparison:drawn", on_click=ended, width="stretch")
     st.caption(f"{n} sources. A click on the canvas adds a {what}; drag one to move it, Delete removes it.")
     _source_widgets(state, task, record)
     for name in (name for name in DIALS if name in record):
@@ -270,7 +278,7 @@ def _dials(task: Task, record: Record, name: str) -> None:
     label, reach, about = DIALS[name]
     values = np.atleast_1d(record[name])
     for i, value in enumerate(values):
-        most = reach or 1.5 * float(np.atleast_1d(task.coefficient_range)[i])
+        most = reach or float(np.atleast_1d(task.coefficient_range)[i])
         most = max(most, abs(float(value)))
         key = f"comparison:dial:{name}:{i}"
         st.session_state[key] = float(value)

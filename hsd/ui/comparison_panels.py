@@ -326,7 +326,7 @@ def parts_tab(state: AppState, found: Mapping[Model, Outcome]) -> None:
         config = {name: st.column_config.NumberColumn(format="%.3g") for name in list(rows)[1:]}
         st.dataframe(rows, hide_index=True, column_config=config, key="comparison/parts table")
         st.caption(
-            f"‖π(ω_p − ω_g)‖_⋆ / ‖ω_g‖_⋆ for π onto the {', '.join(PARTS)} part: of the cochain where a model makes "
+            f"‖π(ωₚ − ω)‖ / ‖ω‖ in ⋆, ω the truth, for π onto the {', '.join(PARTS)} part: of the cochain where a model makes "
             "one, else of the flat of its node values."
         )
 

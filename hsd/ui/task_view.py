@@ -8,17 +8,18 @@ import numpy as np
 import streamlit as st
 
 from hsd import __version__
+from hsd.data.blocks import WIDTH
 from hsd.data.dataset import Dataset
 from hsd.data.ground import Ground
 from hsd.data.tasks import TASKS, task
-from hsd.data.tasks.base import Task
+from hsd.data.tasks.base import Realisation, Task
 from hsd.errors import HsdError
 from hsd.mesh.mesh import Mesh
 from hsd.ui import cached, task_files
 from hsd.ui.page import STARS, Domain, boundary_sentence, device_words
 from hsd.ui.state import AppState
 from hsd.viz import build
-from hsd.viz.task_sample import Sample, Shown, file_sample, history, hodge_parts, mass_size, task_sample
+from hsd.viz.task_sample import Sample, Shown, file_sample, history, hodge_parts, mass_size, record_sample, task_sample
 from hsd.viz.task_scene import Picture, Place, picture_of, slice_place
 
 OWN = "own"
@@ -106,7 +107,17 @@ def _ground(name: str, nodes: int) -> tuple[Task, Ground]:
 @st.cache_resource(max_entries=48, show_spinner="Making the sample")
 def _sample(name: str, nodes: int, seed: int, i: int, _task: Task, _ground: Ground) -> Sample:
     with cached.HEAVY:
-        return task_sample(_task, _ground, seed, i)
+        if not _task.time_dependent:
+            return task_sample(_task, _ground, seed, i)
+        first = i - i % WIDTH
+        made = _neighbours(name, nodes, seed, first, _task, _ground)
+        return record_sample(_task, _ground, _task.sample(seed, i), made[i - first : i - first + 1])
+
+
+@st.cache_resource(max_entries=12, show_spinner=False)
+def _neighbours(name: str, nodes: int, seed: int, first: int, _task: Task, _ground: Ground) -> Realisation:
+    """Samples first … first + WIDTH − 1: a flow solves so many at once in the time of one, with equal results."""
+    return _task.realise(_task.samples(seed, first, first + WIDTH), _ground)
 
 
 @st.cache_resource(max_entries=4, show_spinner="Reading the mesh of the dataset")

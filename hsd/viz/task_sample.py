@@ -10,7 +10,7 @@ import numpy as np
 from hsd.data.dataset import Dataset
 from hsd.data.ground import Ground, square_norms
 from hsd.data.schema import VECTORS
-from hsd.data.tasks.base import FieldSpec, Record, Task
+from hsd.data.tasks.base import FieldSpec, Realisation, Record, Task
 from hsd.errors import InputError
 from hsd.hodge.decomposition import PARTS
 from hsd.linalg import one_blas_thread
@@ -84,9 +84,9 @@ def task_sample(task: Task, ground: Ground, seed: int, i: int) -> Sample:
     return record_sample(task, ground, task.sample(seed, i))
 
 
-def record_sample(task: Task, ground: Ground, record: Record) -> Sample:
-    """The sample that a mesh-free record means on a mesh.  Raises what the task raises."""
-    made = task.realise([record], ground)
+def record_sample(task: Task, ground: Ground, record: Record, made: Realisation | None = None) -> Sample:
+    """The sample that a mesh-free record means on a mesh; ``made``: its realisation.  Raises what the task raises."""
+    made = made or task.realise([record], ground)
     target = Shown.of(task.target, made.target)
     kind = "vortices" if task.name.endswith("aerodynamics") else task.name
     making = tuple(target.named(name, MAKING.get((kind, name), name), values) for name, values in made.parts.items())

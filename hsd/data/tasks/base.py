@@ -63,6 +63,16 @@ class Realisation:
     trajectory: np.ndarray | None = None
     parts: Mapping[str, np.ndarray] = field(default_factory=dict)
 
+    def __getitem__(self, rows: slice) -> Realisation:
+        """The same of some of the samples."""
+        return Realisation(
+            {name: values[rows] for name, values in self.inputs.items()},
+            self.target[rows],
+            {name: values[rows] for name, values in self.coefficients.items()},
+            None if self.trajectory is None else self.trajectory[rows],
+            {name: values[rows] for name, values in self.parts.items()},
+        )
+
 
 @dataclass(frozen=True)
 class TaskConfig:
