@@ -105,7 +105,7 @@ class Trainer:
             order = list(batches(self.data.train, config.batch_size, config.seed, p.epoch))
             for group, rows in order[p.done_in_epoch :]:
                 begun = self._clock()
-                loss = self._step(group, rows)
+                loss = self.train_step(group, rows)
                 p.seconds += self._clock() - begun
                 p.step, p.done_in_epoch = p.step + 1, p.done_in_epoch + 1
                 p.sums = [p.sums[0] + loss * len(rows), p.sums[1] + len(rows)]
@@ -140,7 +140,7 @@ class Trainer:
             return time.process_time() / torch.get_num_threads()
         return time.monotonic()
 
-    def _step(self, group: int, rows: torch.Tensor) -> float:
+    def train_step(self, group: int, rows: torch.Tensor) -> float:
         """One optimiser step on a batch, micro-batches accumulated; returns the loss."""
         config, samples = self.config, self.data.train[group]
         self._set_lr()
