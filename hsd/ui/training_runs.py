@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import secrets
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -62,7 +63,7 @@ class Run:
     def name(self) -> str:
         """Time, model and data, for lists and legends."""
         data = self.spec.task.replace("_", " ") if self.spec.task else Path(self.spec.data).name
-        when = time.strftime("%d %b %H:%M", time.localtime(self.begun))
+        when = time.strftime("%d %b %H:%M:%S", time.localtime(self.begun))
         model = self.spec.training.model
         return f"{when} · {LOOKS[model].name if model in LOOKS else model} · {data}"
 
@@ -267,5 +268,10 @@ def newest(runs: list[Run]) -> str:
 
 
 def options_of(runs: list[Run]) -> Mapping[str, str]:
-    """Id → what it is called in lists."""
-    return {r.id: f"{r.name} ({STATES[r.status.state]})" for r in runs}
+    """Id → what it is called in lists: never the same twice, and never another text later."""
+    counts: Counter[str] = Counter()
+    out = {}
+    for run in reversed(runs):  # the oldest first
+        counts[run.name] += 1
+        out[run.id] = run.name if counts[run.name] == 1 else f"{run.name} ({counts[run.name]})"
+    return dict(reversed(out.items()))

@@ -1,0 +1,330 @@
+"""The Training page without a browser: forms, a run from its start to the comparison, and all that can go wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from hsd.training import jobs
+from hsd.training.config import TrainingConfig
+from hsd.training.run import RunSpec, make_folder, run
+from hsd.ui import training_live, training_runs
+from hsd.ui.state import QUICK_TRAINING
+from tests.data.datasets import write
+from tests.training.conftest import make_dataset
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = str(ROOT / "pages" / "training.py")
+SMALL = {"n_modes": 16, "channels": 2, "hidden": 8, "lift": 0}
+TINY = "~".join(["batch_size=8", *(f"model.{k}={v}" for k, v in SMALL.items())])
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A cache, and so runs, of this module's own."""
+    folder = tmp_path_factory.mktemp("training")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HSD_CACHE", str(folder / "cache"))
+        patch.setenv("HSD_STORE", str(folder / "store"))
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def aero(place) -> Path:
+    return make_dataset(place / "aero.npz", "ellipsoid_aerodynamics", 40, 300)
+
+
+@pytest.fixture
+def no_runs(place):
+    """No run before and after a test."""
+    shutil.rmtree(jobs.runs_folder(), ignore_errors=True)
+    yield jobs.runs_folder()
+    for found in jobs.runs():
+        jobs.stop(found.folder, seconds=0.0)
+
+
+def opened(**parameters) -> AppTest:
+    app = AppTest.from_file(PAGE, default_timeout=60)
+    for name, value in parameters.items():
+        app.query_params[name] = str(value)
+    return app.run()
+
+
+def good(app: AppTest) -> AppTest:
+    assert not app.exception and not app.error, [e.value for e in app.error]
+    return app
+
+
+def widget(app: AppTest, key: str):
+    kinds = (app.button, app.number_input, app.selectbox, app.slider, app.toggle, app.text_input, app.multiselect)
+    return next(w for kind in kinds for w in kind if w.key == key)
+
+
+def press(app: AppTest, key: str) -> AppTest:
+    widget(app, key).click()
+    return app.run()
+
+
+def keys(app: AppTest) -> set[str]:
+    return {b.key for b in app.button}
+
+
+def text(app: AppTest) -> str:
+    found = [e.value for kind in (app.caption, app.info, app.markdown, app.warning) for e in kind]
+    return "\n".join([*found, *(str(p.proto.text) for p in app.get("progress"))])
+
+
+def state(app: AppTest):
+    return app.session_state["_app_state"]
+
+
+def wait_for(condition, seconds: float = 90.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "nothing happened in time"
+        time.sleep(0.1)
+
+
+def finished(root: Path, name: str, file: Path, **entries) -> Path:
+    """A run folder with all that a run leaves, made in this process."""
+    folder = root / name
+    make_folder(
+        folder, RunSpec(TrainingConfig("hsd", SMALL, **{"epochs": 3, "batch_size": 8, **entries}), data=str(file))
+    )
+    run(folder)
+    return folder
+
+
+def left_over(root: Path, name: str, file: Path, said: str) -> Path:
+    """A run whose process is gone, with its last words."""
+    folder = root / name
+    make_folder(folder, RunSpec(TrainingConfig("hsd", SMALL, epochs=3), data=str(file)))
+    (folder / jobs.PROCESS).write_text(json.dumps({"pid": 2**22 - 3, "born": "1"}))
+    (folder / jobs.LOG).write_text(said)
+    return folder
+
+
+# ---- the form ----------------------------------------------------------------------------------------------------
+
+
+def test_without_runs_the_page_shows_what_would_be_learned_and_starts_in_one_click(no_runs):
+    app = good(opened(train_nodes=300))
+    assert {"training:start", "training:start2"} <= keys(app)
+    assert "No run yet" in text(app) and "408 train, 72 choose the best epoch" in text(app)
+    assert any("hsd_viewer" in str(e.proto) for e in walk(app.main))
+
+
+def walk(block):
+    for child in block.children.values():
+        if hasattr(child, "proto"):
+            yield child
+        if hasattr(child, "children"):
+            yield from walk(child)
+
+
+def test_the_form_writes_settings_that_differ_from_the_defaults_of_the_task(no_runs):
+    app = good(opened(train_nodes=300, train="torus_helmholtz"))
+    name = "training:torus_helmholtz:hsd:"
+    assert widget(app, name + "epochs").value == 60 and widget(app, name + "epochs").help
+    assert widget(app, name + "lr").placeholder == "the model's: 0.01"
+    widget(app, name + "epochs").set_value(7)
+    widget(app, name + "model.layers").set_value(2)
+    widget(app, name + "lr").set_value(0.002)
+    good(app.run())
+    assert {"epochs=7", "model.layers=2", "lr=0.002"} <= set(state(app).training.settings)
+    widget(app, name + "epochs").set_value(100)  # the default
+    good(app.run())
+    assert not any(s.startswith("epochs") for s in state(app).training.settings)
+    good(opened(**{k: v[0] if isinstance(v, list) else v for k, v in app.query_params.items()}))
+    widget(app, "state:training.model").set_value("deeponet")
+    good(app.run())
+    assert "lr=0.002" in state(app).training.settings
+    assert not any(s.startswith("model.") for s in state(app).training.settings)
+    widget(app, "training:torus_helmholtz:deeponet:model.branch").set_value("32, 16")
+    good(app.run())
+    assert "model.branch=[32, 16]" in state(app).training.settings
+    widget(app, "training:torus_helmholtz:deeponet:model.branch").set_value("wide")
+    good(app.run())
+    assert widget(app, "training:torus_helmholtz:deeponet:model.branch").value == "32, 16"
+
+
+def test_quick_and_full_size_and_a_link_without_settings(no_runs):
+    app = good(opened(train_nodes=300, train="torus_helmholtz", train_set=""))
+    assert state(app).training.settings == ()
+    good(press(app, "training:full"))
+    assert (state(app).training.samples, state(app).training.nodes) == (3000, 1800)
+    good(press(app, "training:quick"))
+    assert state(app).training.settings == QUICK_TRAINING and state(app).training.task == "ellipsoid_aerodynamics"
+
+
+@pytest.mark.parametrize(
+    "settings, words", [("epoch=3", "Unknown entry"), ("epochs=0", "at least 1"), ("model.wings=2", "wings")]
+)
+def test_settings_of_a_link_that_cannot_be_are_a_sentence_with_a_way_back(no_runs, settings, words):
+    app = opened(train_nodes=300, train_set=settings)
+    assert not app.exception and words in app.error[0].value
+    good(press(app, "training:reset"))
+
+
+# ---- a run from start to comparison ------------------------------------------------------------------------------
+
+
+def test_a_run_is_started_watched_to_its_end_and_sent_to_the_comparison(no_runs, monkeypatch):
+    polled = []
+    plain = st.fragment
+    monkeypatch.setattr(
+        training_live.st,
+        "fragment",
+        lambda f, run_every=None: polled.append(run_every) or plain(f, run_every=run_every),
+    )
+    app = good(opened(train_nodes=300, train_n=40, train_device="cpu", train_set=f"epochs=4~{TINY}"))
+    good(press(app, "training:start"))
+    run_id = state(app).training.run
+    assert polled[-1] == training_live.POLL_SECONDS and app.query_params["run"] in (run_id, [run_id])
+    wait_for(lambda: jobs.status(no_runs / run_id).state == "done")
+    good(app.run())
+    good(app.run())  # the picture of the sample is there
+    assert polled[-1] is None, "asks again although nothing goes on"
+    log = jobs.tail(no_runs / run_id)
+    values = {m.label: m.value for m in app.metric}
+    assert values["Epoch"] == "4 / 4" and values["Best validation error"] == f"{log[-1]['best']:.4g}"
+    assert "Finished." in text(app) and f"validation error {log[-1]['validation']:.4g}" in text(app)
+    good(press(app, "training:send"))
+    assert state(app).own_runs == (run_id,) and state(app).comparison.task == "ellipsoid_aerodynamics"
+    assert "training:send" not in keys(app) and jobs.checkpoint_of(run_id).is_file()
+
+
+def test_a_running_run_is_found_after_reload_and_restart_shared_queued_and_a_killed_one_said(no_runs, aero):
+    link = {"train": "own", "data": str(aero), "train_device": "cpu"}
+    first = good(press(good(opened(**link, train_set=f"epochs=100000~{TINY}")), "training:start"))
+    a = state(first).training.run
+    wait_for(lambda: len(jobs.tail(no_runs / a)) >= 2)
+
+    st.cache_resource.clear()  # as after a restart of the server: nothing is remembered but the disk
+    jobs._children.clear()
+    again = good(opened(run=a))
+    assert {"training:pause", "training:stop"} <= keys(again) and "Training." in text(again)
+    second = good(opened(**link, train_set=f"epochs=2~{TINY}"))  # another visitor sees it too
+    assert "Training." in text(second)
+
+    good(press(second, "training:start"))
+    b = state(second).training.run
+    assert b != a
+    wait_for(lambda: jobs.status(no_runs / b).state == "waiting")
+    assert "number 1 in the queue" in text(good(second.run()))
+
+    os.kill(jobs._read(no_runs / a / jobs.PROCESS)["pid"], signal.SIGKILL)
+    wait_for(lambda: jobs.status(no_runs / a).state == "failed")
+    first.run()
+    assert "ended from outside" in first.error[0].value and not first.exception
+    assert {"training:resume", "training:finish"} <= keys(first)
+    wait_for(lambda: jobs.status(no_runs / b).state == "done")
+    assert "Finished." in text(good(second.run()))
+
+    press(first, "training:resume")
+    reached = len(jobs.tail(no_runs / a))
+    wait_for(lambda: len(jobs.tail(no_runs / a)) > reached + 1)
+    good(press(good(first.run()), "training:pause"))
+    wait_for(lambda: jobs.status(no_runs / a).state == "paused")
+    assert "Paused" in text(good(first.run()))
+    good(press(first, "training:step"))
+    wait_for(lambda: jobs.status(no_runs / a).state == "paused")
+    steps = training_runs.run_of(a).steps
+    assert steps[-1]["step"] == steps[-2]["step"] + 1
+    good(press(good(first.run()), "training:finish"))
+    wait_for(lambda: jobs.status(no_runs / a).state == "done")
+    send = widget(good(first.run()), "training:send")
+    assert send.disabled and "evaluate" in send.help  # trained on a file of one's own
+
+
+# ---- many runs ---------------------------------------------------------------------------------------------------
+
+
+def test_runs_are_overlaid_their_difference_listed_and_a_deleted_one_is_a_sentence(no_runs, aero):
+    finished(no_runs, "run-a", aero)
+    finished(no_runs, "run-b", aero, lr=3e-3)
+    app = good(opened(run="run-a"))
+    assert list(app.dataframe[0].value["state"]) == ["finished", "finished"]
+    widget(app, "state:training.overlay").set_value(["run-b"])
+    good(app.run())
+    figures = [e for e in walk(app.main) if "validation, raw" in str(getattr(e, "proto", ""))]
+    assert str(figures[0].proto).count("validation, raw") == 2
+    table = training_runs.config_of(training_runs.run_of("run-a").spec)
+    other = training_runs.config_of(training_runs.run_of("run-b").spec)
+    assert {k for k in table if table[k] != other[k]} == {"lr"} and table["lr"] == 1e-2
+    widget(app, "state:training.smooth").set_value(0.9)
+    assert "weight of the past 0.90" in text(good(app.run()))
+    good(press(app, "training:delete1"))
+    assert "cannot be undone" in text(app) and (no_runs / "run-a").is_dir()
+    good(press(app, "training:keep"))
+    good(press(app, "training:delete1"))
+    good(press(app, "training:delete2"))
+    assert not (no_runs / "run-a").exists() and state(app).training.run == "run-b"
+    shutil.rmtree(no_runs / "run-b")
+    app.run()
+    assert "no longer on this server" in text(good(app)) and "training:start2" in keys(app)
+
+
+def test_a_run_that_diverged_offers_a_smaller_learning_rate(no_runs, aero):
+    said = "error [diverged]: Training of HSD diverged in epoch 2 (the loss is not finite); the best weights … kept.\n"
+    left_over(no_runs, "run-a", aero, said)
+    app = opened(run="run-a")
+    assert "diverged in epoch 2" in app.error[0].value
+    press(app, "training:slower")
+    assert "lr=0.0033" in state(app).training.settings and state(app).tasks.file == str(aero)
+
+
+@pytest.mark.parametrize(
+    "said, words",
+    {
+        "error [out_of_memory]: Training hsd needs more memory than the GPU has free; take a smaller batch.\n": "GPU",
+        "error [file]: state.tmp: No space left on device.\n": "No space left",
+        "Traceback (most recent call last):\nKeyError: 'x'\n": "error of the program",
+        "epoch 3, train 0.2": "ended from outside",
+    }.items(),
+)
+def test_what_ended_a_run_is_one_sentence_and_resume_stays(no_runs, aero, said, words):
+    left_over(no_runs, "run-a", aero, said)
+    app = opened(run="run-a")
+    assert [words in e.value for e in app.error] == [True] and not app.exception
+    assert "training:resume" in keys(app)
+
+
+# ---- refusals before the start -----------------------------------------------------------------------------------
+
+
+def test_a_full_disk_is_a_sentence(no_runs, aero, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(jobs, "make_folder", full)
+    app = press(opened(train="own", data=str(aero)), "training:start")
+    assert "No space left on device" in app.error[0].value and not app.exception
+
+
+def test_data_that_cannot_be_trained_on_is_refused_in_its_own_words(no_runs, place):
+    app = press(opened(train="own"), "training:start")
+    assert "Give a dataset file first" in app.error[0].value
+    vectors = write(place / "vectors.npz", "vectors")
+    app = press(opened(train="own", data=str(vectors)), "training:start")
+    assert len(app.error) == 1 and "vectors.npz" in app.error[0].value and not app.exception
+    app = press(opened(train="own", data=str(place / "gone.npz")), "training:start")
+    assert "gone.npz" in app.error[0].value
+    assert jobs.runs() == []
+
+
+def test_a_gpu_that_is_not_there_is_said_by_the_run(no_runs, aero):
+    app = press(opened(train="own", data=str(aero), train_device="cuda"), "training:start")
+    run_id = state(app).training.run
+    wait_for(lambda: not jobs.status(no_runs / run_id).is_alive)
+    if jobs.status(no_runs / run_id).state == "failed":
+        app.run()
+        assert "No CUDA device" in app.error[0].value
