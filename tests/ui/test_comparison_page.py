@@ -1,0 +1,330 @@
+"""Model Comparison without a browser: six tasks against hsd itself, and everything that can go wrong with a model."""
+
+from __future__ import annotations
+
+import io
+import json
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from hsd.data.ground import Ground
+from hsd.data.splits import PARTS, split_codes
+from hsd.data.tasks import TASKS, task
+from hsd.mesh.io import load_mesh
+from hsd.metrics.scoring import score
+from hsd.models.fno3d import FNO3D
+from hsd.training.checkpoint import save_checkpoint
+from hsd.training.evaluate import yardstick_of
+from hsd.training.predictor import load, predictor_on
+from hsd.ui import comparison_answers, comparison_compose, comparison_models, store
+from hsd.ui import comparison_export as export
+from hsd.ui.state import AppState, changed
+from tests.ui.checkpoints import domain_of, make_checkpoints, save
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = str(ROOT / "pages" / "model_comparison.py")
+LABELS = ("hsd", "fno3d", "deeponet")
+QUICK = "toroidal_transport"
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    return tmp_path_factory.mktemp("ckpt")
+
+
+@pytest.fixture(autouse=True)
+def _private(root, tmp_path_factory, monkeypatch):
+    base = tmp_path_factory.getbasetemp()
+    monkeypatch.setenv("HSD_STORE", str(base / "store"))
+    monkeypatch.setenv("HSD_CACHE", str(base / "cache"))
+    monkeypatch.setenv("HSD_CHECKPOINTS", str(root))
+
+
+def opened(name: str = QUICK, **parameters) -> AppTest:
+    app = AppTest.from_file(PAGE, default_timeout=120)
+    for key, value in {"problem": name, "models": "~".join(LABELS), **parameters}.items():
+        app.query_params[key] = str(value)
+    return app.run()
+
+
+def good(app: AppTest) -> AppTest:
+    assert not app.exception and not app.error, [e.value for e in (*app.exception, *app.error)]
+    return app
+
+
+def table(app: AppTest, column: str) -> dict[str, float]:
+    """Model → number of the first table that has the column."""
+    frame = next(d.value for d in app.dataframe if column in d.value.columns)
+    return dict(zip(frame["model"], frame[column]))
+
+
+def scene(app: AppTest) -> str:
+    def walk(block):
+        for child in block.children.values():
+            yield child
+            if hasattr(child, "children"):
+                yield from walk(child)
+
+    found = [str(e.proto) for e in walk(app.main) if "hsd_viewer" in str(getattr(e, "proto", ""))]
+    assert found, "no viewer on the page"
+    return "".join(found)
+
+
+def said(app: AppTest) -> str:
+    return "\n".join(e.value for kind in (app.warning, app.info, app.caption, app.markdown) for e in kind)
+
+
+def choose(app: AppTest, kind: str, key: str, value) -> AppTest:
+    next(w for w in getattr(app, kind) if w.key == key).set_value(value)
+    return good(app.run())
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_the_numbers_in_the_table_are_those_of_hsd_called_directly(root, name):
+    make_checkpoints(root, name)
+    app = good(opened(name, case=4, seed=2))
+    problem = task(name)
+    domain = domain_of(name)
+    made = problem.realise([problem.sample(2, 4)], Ground(domain.mesh))
+    yardstick = yardstick_of(domain, name)
+    shown = {column: table(app, column) for column in ("Relative L²", "Gradient fidelity", "S_β0")}
+    for label in LABELS:
+        predictor = predictor_on(root / name / f"{label}.safetensors", domain)
+        fields = predictor(domain, made.inputs[problem.inputs[0].name], made.coefficients)
+        mean = score(yardstick, fields.nodes, prediction_form=fields.forms, truth_form=made.target).mean
+        title = predictor.model.title if label != "hsd" else "HSD"
+        assert shown["Relative L²"][title] == pytest.approx(mean["relative_l2"], rel=1e-5)
+        assert shown["Gradient fidelity"][title] == pytest.approx(mean["gradient_fidelity"], rel=1e-5)
+        assert shown["S_β0"][title] == pytest.approx(mean["s_beta0"], rel=1e-5)
+        assert f"error {100 * mean['relative_l2']:.3g}" in scene(app)
+    assert problem.equation in said(app) and "did not see it" in said(app) and "positive" in said(app)
+
+
+def test_what_is_shown_changes_without_a_new_prediction(root, monkeypatch):
+    for name in ("external_aerodynamics", "magnetostatics", QUICK):
+        make_checkpoints(root, name)
+        app = good(opened(name, case=1))
+
+        def never(*_):
+            raise AssertionError("predicted again")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(comparison_answers, "predict", never)
+            shows = {"pair": "A: HSD"}
+            for what, words in shows.items():
+                assert words in scene(choose(app, "button_group", "state:comparison.show", what))
+            if name != QUICK:
+                for quantity in ("magnitude", "component", *(["vorticity"] if name[0] == "e" else [])):
+                    choose(app, "button_group", "state:comparison.quantity", quantity)
+                    assert app.session_state["_app_state"].comparison.quantity == quantity
+            if name == "magnetostatics":
+                choose(app, "button_group", "state:comparison.show", "maps")
+                assert "Position of the slice" in scene(choose(app, "button_group", "state:comparison.space", "free"))
+
+
+@pytest.mark.parametrize("name", [QUICK, "vorticity_dynamics"])
+def test_repeated_steps_have_a_player_and_curves(root, name):
+    make_checkpoints(root, name)
+    app = good(opened(name, compare="time", steps=2))
+    assert "t = 2" in scene(app) and "Time" in scene(app)
+    assert "applied to its own output 2 times" in said(app)
+
+
+def test_next_and_previous_step_and_say_which_part_of_the_data_it_is(root):
+    make_checkpoints(root, QUICK)
+    codes = split_codes(20, 0)
+    words = {PARTS["train"]: "trained on it", PARTS["validation"]: "validation", PARTS["test"]: "(test)"}
+    app = good(opened(case=0))
+    for i in (0, 1, 2):
+        assert words[int(codes[i])] in said(app)
+        next(b for b in app.button if b.key == "comparison:next").click()
+        good(app.run())
+        assert app.query_params["case"] in (str(i + 1), [str(i + 1)])
+
+
+def test_on_another_mesh_mesh_bound_models_are_refused_and_the_others_stay(root):
+    make_checkpoints(root, QUICK, (*LABELS, "hsd-paper"))
+    both = "~".join((*LABELS, "hsd-paper"))
+    assert len(table(good(opened(models=both)), "Relative L²")) == 4
+    app = good(opened(models=both, remesh=500))
+    assert set(table(app, "Relative L²")) == {"HSD", "FNO-3D", "DeepONet"}
+    assert len(app.warning) == 1 and "bound to the mesh" in app.warning[0].value and "own" in app.warning[0].value
+
+
+def test_without_checkpoints_the_truth_is_shown_with_a_way_to_train_one(tmp_path, monkeypatch):
+    monkeypatch.setenv("HSD_CHECKPOINTS", str(tmp_path))
+    app = good(opened("torus_helmholtz", remesh=300))
+    assert "Truth u" in scene(app) and "Training" in said(app) and "pretrain --tasks torus_helmholtz" in said(app)
+
+
+def damaged(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def of_other_task(path: Path) -> None:
+    other = save(path.with_name("other.safetensors"), "torus_helmholtz", "fno3d")
+    for suffix in (".safetensors", ".json"):
+        path.with_suffix(suffix).write_bytes(other.with_suffix(suffix).read_bytes())
+
+
+def of_other_physics(path: Path) -> None:
+    beside = path.with_suffix(".json")
+    beside.write_text(json.dumps(json.loads(beside.read_text()) | {"task_config": {"velocity": "rotation"}}))
+
+
+def newer(path: Path) -> None:
+    beside = path.with_suffix(".json")
+    beside.write_text(json.dumps(json.loads(beside.read_text()) | {"version": 99}))
+
+
+WRONG = {damaged: "copy the checkpoint again", of_other_task: "choose that task", newer: "update it"}
+WRONG |= {of_other_physics: "velocity = rotation", lambda path: path.with_suffix(".json").unlink(): "copy both files"}
+
+
+@pytest.mark.parametrize("change, words", WRONG.items())
+def test_a_wrong_checkpoint_is_one_sentence_and_the_others_stay(tmp_path, monkeypatch, change, words):
+    monkeypatch.setenv("HSD_CHECKPOINTS", str(make_checkpoints(tmp_path, QUICK)))
+    assert len(table(good(opened()), "Relative L²")) == 3
+    change(tmp_path / QUICK / "fno3d.safetensors")
+    app = good(opened())
+    assert set(table(app, "Relative L²")) == {"HSD", "DeepONet"}
+    assert len(app.warning) == 1 and words in app.warning[0].value
+
+
+def test_an_exchanged_checkpoint_is_read_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("HSD_CHECKPOINTS", str(make_checkpoints(tmp_path, QUICK)))
+    before = table(good(opened()), "Relative L²")
+    path = tmp_path / QUICK / "deeponet.safetensors"
+    path.unlink()
+    _other_weights(path)
+    after = table(good(opened()), "Relative L²")
+    assert after["HSD"] == before["HSD"] and after["DeepONet"] != before["DeepONet"]
+
+
+def _other_weights(path: Path) -> None:
+    made = save(path.with_name("deeponet2.safetensors"), QUICK, "deeponet")
+    predictor = load(made)
+    with torch.no_grad():
+        predictor.model.bias += 1.0
+    m = predictor.manifest
+    save_checkpoint(
+        path, predictor.model, normaliser_json=json.dumps(m["normaliser"]), domain_about=m["domain"], task=m["task"],
+        data=m["data"], training=m["training"],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("error", [torch.OutOfMemoryError("CUDA out of memory"), MemoryError()])
+def test_out_of_memory_in_one_model_is_a_sentence_and_the_others_stay(tmp_path, monkeypatch, error):
+    def full(self, batch, domain):
+        raise error
+
+    monkeypatch.setenv("HSD_CHECKPOINTS", str(make_checkpoints(tmp_path, QUICK)))
+    with monkeypatch.context() as patch:
+        patch.setattr(FNO3D, "predict", full)
+        app = good(opened())
+        assert set(table(app, "Relative L²")) == {"HSD", "DeepONet"}
+        assert "not enough memory" in app.warning[0].value and "FNO-3D" in app.warning[0].value
+    assert len(table(good(opened()), "Relative L²")) == 3  # a failure is not kept
+
+
+def test_a_run_of_ones_own_takes_part_and_a_deleted_one_is_a_sentence_with_a_way_on(root, tmp_path, monkeypatch):
+    monkeypatch.setenv("HSD_CACHE", str(tmp_path))
+    make_checkpoints(root, QUICK)
+    folder = tmp_path / "runs" / "mine"
+    save(folder / "model.safetensors", QUICK, "fno3d")
+    (folder / "run.json").write_text("{}")
+    app = good(opened(models="hsd", runs="mine"))
+    assert set(table(app, "Relative L²")) == {"HSD", "mine"}
+    for file in folder.iterdir():
+        file.unlink()
+    app = good(opened(models="hsd", runs="mine"))
+    assert set(table(app, "Relative L²")) == {"HSD"} and "no run mine" in app.warning[0].value
+    next(b for b in app.button if b.key == "comparison:out:mine").click()
+    app = good(app.run())
+    assert not app.warning and app.session_state["_app_state"].own_runs == ()
+
+
+def test_a_composed_sample_is_scored_and_carried_by_its_link(root):
+    make_checkpoints(root, "external_aerodynamics")
+    app = good(opened("external_aerodynamics", case=1))
+    first = table(app, "Relative L²")
+    next(b for b in app.button if b.key == "comparison:compose").click()
+    app = good(app.run())
+    assert table(app, "Relative L²") == pytest.approx(first)  # the same record
+    dial = next(s for s in app.slider if s.key == "comparison:dial:circulations:0")
+    dial.set_value(dial.max)
+    app = good(app.run())
+    composed = app.session_state["_app_state"].comparison.composed
+    record = comparison_compose.decode(task("external_aerodynamics"), store.get_json(composed))
+    assert record["circulations"][0] == pytest.approx(dial.max)
+    again = good(opened("external_aerodynamics", composed=composed))
+    assert table(again, "Relative L²") == table(app, "Relative L²") != first
+    assert "its truth was computed by the task's own solver" in said(again)
+
+
+@pytest.mark.parametrize("what", ["expired", "nan"])
+def test_a_sample_that_is_gone_or_not_finite_is_one_sentence_and_a_way_back(root, what):
+    make_checkpoints(root, QUICK)
+    record = task(QUICK).sample(0, 0)
+    record["strengths"][0] = np.nan
+    key = "0" * 32 if what == "expired" else store.put_json(comparison_compose.encode(QUICK, record))
+    app = opened(composed=key)
+    assert not app.exception and len(app.error) == 1
+    next(b for b in app.button if b.key == "comparison:drawn").click()
+    assert len(table(good(app.run()), "Relative L²")) == 3
+
+
+def test_two_visitors_at_once_get_the_numbers_that_each_has_alone(root):
+    make_checkpoints(root, QUICK)
+
+    def numbers(i: int) -> dict[str, float]:
+        choice = {"comparison.task": QUICK, "comparison.models": LABELS, "comparison.sample": i}
+        ready = comparison_answers.ready_of(changed(AppState(), choice))
+        answers = comparison_answers.outcomes(ready)
+        return {model.key: answer.scores["relative_l2"] for model, answer in answers.items()}
+
+    alone = {i: numbers(i) for i in (5, 40)}
+    comparison_answers._outcome.clear()
+    found: dict[int, dict] = {}
+    threads = [threading.Thread(target=lambda i=i: found.update({i: numbers(i)})) for i in alone]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == alone and len(alone[5]) == 3
+
+
+def test_fields_and_table_are_exported_with_checksums(root, tmp_path):
+
+    make_checkpoints(root, "ellipsoid_aerodynamics")
+    state = changed(AppState(), {"comparison.task": "ellipsoid_aerodynamics", "comparison.models": LABELS})
+    ready = comparison_answers.ready_of(state)
+    found = comparison_answers.outcomes(ready)
+    files = export.field_files(state, ready, found)
+    with np.load(io.BytesIO(files["NPZ"][1]()), allow_pickle=False) as archive:
+        about, scores = json.loads(str(archive["provenance"])), json.loads(str(archive["scores"]))
+        truth, nodes = archive["truth_nodes"], archive["prediction_fno3d_nodes"]
+        assert np.allclose(archive["error_fno3d"], np.linalg.norm(nodes - truth, axis=1))
+    (tmp_path / "a.vtp").write_bytes(files["VTP"][1]())
+    fields = load_mesh(tmp_path / "a.vtp").point_fields
+    assert np.allclose(fields["prediction_hsd"], next(a.nodes for m, a in found.items() if m.key == "hsd"), atol=1e-5)
+    for model, answer in found.items():
+        assert about[f"weights {model.title}"] == comparison_models.manifest_of(model)["sha256"]
+        assert scores[model.title]["relative_l2"] == pytest.approx(answer.scores["relative_l2"])
+
+
+def test_the_lines_of_code_give_the_number_on_the_page(root, monkeypatch, capsys):
+
+    make_checkpoints(root, "ellipsoid_aerodynamics")
+    state = changed(AppState(), {"comparison.task": "ellipsoid_aerodynamics", "comparison.models": ("fno3d",)})
+    ready = comparison_answers.ready_of(state)
+    found = comparison_answers.outcomes(ready)
+    monkeypatch.chdir(root / "ellipsoid_aerodynamics")
+    exec(compile(export.code(state, ready, found), "code", "exec"), {})
+    printed = capsys.readouterr().out.partition("'relative_l2': ")[2].partition(",")[0]
+    assert float(printed) == pytest.approx(next(iter(found.values())).scores["relative_l2"], rel=1e-6)
