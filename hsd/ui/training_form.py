@@ -14,7 +14,8 @@ from hsd.data.splits import split_sizes
 from hsd.errors import InputError
 from hsd.ui import task_files
 from hsd.ui.bound import bound_number, bound_segments, bound_selectbox
-from hsd.ui.state import QUICK_TRAINING, AppState, TrainingState, get_state, update
+from hsd.ui.state import AppState, TrainingState, get_state, update
+from hsd.ui.state_parts import QUICK_TRAINING
 from hsd.ui.store import KEY
 from hsd.ui.task_view import OWN, titles
 from hsd.ui.training_entries import Entry, entries_of, with_setting, without_model

@@ -17,7 +17,7 @@ from hsd.training import jobs
 from hsd.training.config import TrainingConfig
 from hsd.training.run import RunSpec, make_folder, run
 from hsd.ui import training_live, training_runs
-from hsd.ui.state import QUICK_TRAINING
+from hsd.ui.state_parts import QUICK_TRAINING
 from tests.data.datasets import write
 from tests.training.conftest import make_dataset
 
