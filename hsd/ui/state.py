@@ -11,6 +11,7 @@ default, a short name in the URL, and ``choices`` or a range where these are kno
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
@@ -48,7 +49,7 @@ class AppState:
                that hsd.training.jobs.checkpoint_of names
     """
 
-    mesh: MeshState = MeshState()
+    mesh: MeshState = dataclasses.field(default_factory=MeshState)
     k: int = item(1, "k", low=0, high=3)
     bc: str = item("absolute", "bc", ("absolute", "relative"))
     star: str = item("galerkin", "star", ("galerkin", "diagonal", "unit"))
@@ -58,13 +59,13 @@ class AppState:
     theme: str = item("auto", "theme", ("auto", "light", "dark", "projector"))
     present: bool = item(False, "present")
     own_runs: tuple[str, ...] = item((), "runs")
-    modes: ModesState = ModesState()
-    decomposition: DecompositionState = DecompositionState()
-    spectrum: SpectrumState = SpectrumState()
-    tasks: TasksState = TasksState()
-    training: TrainingState = TrainingState()
-    comparison: ComparisonState = ComparisonState()
-    learn: LearnState = LearnState()
+    modes: ModesState = dataclasses.field(default_factory=ModesState)
+    decomposition: DecompositionState = dataclasses.field(default_factory=DecompositionState)
+    spectrum: SpectrumState = dataclasses.field(default_factory=SpectrumState)
+    tasks: TasksState = dataclasses.field(default_factory=TasksState)
+    training: TrainingState = dataclasses.field(default_factory=TrainingState)
+    comparison: ComparisonState = dataclasses.field(default_factory=ComparisonState)
+    learn: LearnState = dataclasses.field(default_factory=LearnState)
 
 
 # ---- paths -------------------------------------------------------------------------------------------------------
