@@ -22,6 +22,7 @@ from hsd.cli_pretrain import add_command as add_pretrain
 from hsd.cli_progress import Progress
 from hsd.cli_text import report_text, table, whole_number
 from hsd.cli_train import add_commands as add_train_commands
+from hsd.cli_transfer import add_command as add_transfer
 from hsd.errors import HsdError, InputError, Notice
 
 FILE_HELP = "a mesh, point cloud or graph file, or gallery:NAME or gallery:NAME:VERTICES"
@@ -82,6 +83,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_data_commands(commands.add_parser("data", help="dataset files: make, check, and what a task is like"))
 
     add_train_commands(commands)
+    add_transfer(commands)
     add_benchmark(commands)
     add_pretrain(commands)
 

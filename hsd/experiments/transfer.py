@@ -1,0 +1,229 @@
+"""Mesh transfer: a trained model on other meshes of its task's shape, with the modes of those meshes, not retrained.
+
+The same physical samples (records of the test part) are realised on each mesh by the task's own solver, so that truths
+differ between meshes by the solver's discretisation.  ``truth_gap`` says by how much: a model that gives one field for
+all meshes comes no nearer than about that to truths of other meshes; one that computes with the operators and modes of
+each mesh may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hsd.data.domain import Domain
+from hsd.data.domain_arrays import DomainSpec
+from hsd.data.ground import Ground
+from hsd.data.plan import Plan
+from hsd.data.splits import PARTS, split_codes
+from hsd.data.tasks.base import Realisation
+from hsd.errors import InputError
+from hsd.linalg import Progress, silent
+from hsd.mesh.closest import ClosestPoint
+from hsd.training.checkpoint import read_manifest
+from hsd.training.predictor import Predictor, predictor_on
+from hsd.training.run import CHECKPOINT, chosen_device
+
+NODES = (1500, 7000)
+SAMPLES = 64
+BLOCK = 64
+"""Samples predicted at once by models that ask for no smaller number."""
+
+
+@dataclass(frozen=True)
+class Transferred:
+    """One model on one mesh.
+
+    n_nodes, n_vertices : vertices aimed at, and those of the mesh;  trained_here: whether it is the mesh of training
+    error     : mean over the samples of the relative L² of node values; None where the model refuses the mesh
+    ratio     : error / error on the mesh of training
+    truth_gap : mean relative L² between the truth here and that of the training mesh, interpolated linearly to the
+                vertices here (so that it holds the error of that interpolation too)
+    refused   : the model's sentence, or None
+    """
+
+    checkpoint: str
+    title: str
+    task: str
+    n_samples: int
+    n_nodes: int
+    n_vertices: int
+    trained_here: bool
+    error: float | None
+    ratio: float | None
+    truth_gap: float
+    refused: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def checkpoint_in(path: Path) -> Path:
+    """A checkpoint's path from itself or from its run folder.  Raises InputError (no_checkpoint)."""
+    if not path.is_dir():
+        return path
+    if not (path / CHECKPOINT).is_file():
+        raise InputError(f"{path} has no {CHECKPOINT}; finish its run, or name a checkpoint.", "no_checkpoint")
+    return path / CHECKPOINT
+
+
+def plan_of(checkpoint: Path, manifest: Mapping[str, Any]) -> Plan:
+    """What made the samples that a checkpoint was trained with.  Raises InputError (no_task)."""
+    if manifest["task"] is None:
+        raise InputError(
+            f"{checkpoint.name} was trained on own data, which cannot be made again on another mesh; transfer is "
+            "measured for models of a task.",
+            "no_task",
+        )
+    data = manifest["data"]
+    return Plan.of(
+        manifest["task"],
+        data.get("n_samples"),
+        data.get("n_nodes", manifest["domain"]["n_nodes"]),
+        data.get("seed", 0),
+        manifest["task_config"],
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """The samples on one mesh.  nodes: (B, n_vertices, C) the truth's node values."""
+
+    ground: Ground
+    made: Realisation
+    nodes: np.ndarray
+
+
+class Samples:
+    """The first test samples of a plan, realised on meshes of any size, each once."""
+
+    def __init__(self, plan: Plan, n_samples: int):
+        self.plan, self.task = plan, plan.make_task()
+        index = np.flatnonzero(split_codes(plan.n_samples, plan.seed) == PARTS["test"])[:n_samples]
+        if not len(index):
+            raise InputError(
+                f"Transfer needs test samples; of {plan.n_samples} samples of {plan.task} none is among the "
+                f"{n_samples} asked for.",
+                "empty_part",
+            )
+        self.records = [self.task.sample(plan.seed, int(i)) for i in index]
+        self.on = cache(self._on)
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def _on(self, n_nodes: int) -> Place:
+        """The samples on the mesh with about so many vertices."""
+        mesh = self.task.mesh(n_nodes)
+        ground = Ground(mesh)
+        made = self.task.realise(self.records, ground)
+        target = self.task.target
+        return Place(ground, made, ground.node_values(target.degree, target.reading, made.target))
+
+    @cached_property
+    def locator(self) -> ClosestPoint:
+        return ClosestPoint(self.on(self.plan.n_nodes).ground.mesh)
+
+    def domain(self, n_nodes: int, n_modes: int, grid_size: int, progress: Progress = silent) -> Domain:
+        """The domain of a mesh, with its own modes and the task's fields."""
+        ground = self.on(n_nodes).ground
+        spec = DomainSpec.of(self.task, n_modes, grid_size)
+        fields, frame = self.task.named_fields(ground), self.task.frame(ground)
+        return Domain.from_mesh(ground.mesh, spec, fields, frame, progress, ground)
+
+    def truth_gap(self, n_nodes: int) -> float:
+        """Mean relative L² between the truth of a mesh and that of the plan's, interpolated to its vertices."""
+        place = self.on(n_nodes)
+        own = self.on(self.plan.n_nodes)
+        at = self.locator(place.ground.mesh.points)
+        corners = self.locator.mesh.complex.simplices(self.locator.mesh.dim)[at.cell]  # (n_vertices, n + 1)
+        moved = np.einsum("bvic,vi->bvc", own.nodes[:, corners], at.bary)
+        return mean_error(moved, place)
+
+
+def mean_error(nodes: np.ndarray, place: Place) -> float:
+    """Mean over the samples of ‖u_p − u_g‖/‖u_g‖, node values (B, n_vertices, C) weighted by the lumped ⋆_0."""
+    weights = place.ground.vertex_measure[:, None]
+    error, size = (np.sqrt((weights * u**2).sum(axis=(1, 2))) for u in (nodes - place.nodes, place.nodes))
+    return float((error / size).mean())
+
+
+def predictions(predictor: Predictor, domain: Domain, made: Realisation) -> np.ndarray:
+    """Physical node values on a domain, in the blocks that the model asks for."""
+    source = made.inputs[predictor.source_key.removeprefix("input/")]
+    batch = predictor.batch(domain, source, made.coefficients)
+    return predictor.run(batch, domain, predictor.model.micro_batch or BLOCK).nodes
+
+
+def transfer(
+    checkpoints: Sequence[Path],
+    nodes: Sequence[int] = NODES,
+    n_samples: int = SAMPLES,
+    device: str = "auto",
+    progress: Progress = silent,
+) -> list[Transferred]:
+    """Evaluate checkpoints (or run folders) on the mesh of training, then on meshes with about ``nodes`` vertices.
+
+    Raises InputError (of read_checkpoint; no_checkpoint, no_task, empty_part), and what the task's meshes raise.
+    """
+    device = chosen_device(device)
+    samples: dict[str, Samples] = {}
+    out = []
+    for given in checkpoints:
+        path = checkpoint_in(given)
+        manifest = read_manifest(path)
+        plan = plan_of(path, manifest)
+        if plan.to_json() not in samples:
+            samples[plan.to_json()] = Samples(plan, n_samples)
+        out += _one(given, path, manifest, samples[plan.to_json()], nodes, device, progress)
+    return out
+
+
+def _one(
+    given: Path,
+    path: Path,
+    manifest: Mapping[str, Any],
+    samples: Samples,
+    nodes: Sequence[int],
+    device: str,
+    progress: Progress,
+) -> list[Transferred]:
+    plan, about = samples.plan, manifest["domain"]
+    out: list[Transferred] = []
+    predictor = reference = None
+    for n in dict.fromkeys((plan.n_nodes, *nodes)):
+        progress(f"{plan.task}, {n} nodes: samples", None)
+        place = samples.on(n)
+        progress(f"{given.name} on {n} nodes", None)
+        domain = samples.domain(n, about["n_modes"], about["grid_size"], progress).to(device)
+        predictor = predictor or predictor_on(path, domain)
+        error, refused = None, None
+        try:
+            error = mean_error(predictions(predictor, domain, place.made), place)
+        except InputError as found:
+            if found.kind not in ("other_mesh", "other_signature"):
+                raise
+            refused = found.message
+        if n == plan.n_nodes:
+            reference = error
+        out.append(
+            Transferred(
+                str(given),
+                predictor.model.title,
+                plan.task,
+                len(samples),
+                n,
+                domain.n_vertices,
+                n == plan.n_nodes,
+                error,
+                error / reference if error is not None and reference else None,
+                samples.truth_gap(n),
+                refused,
+            )
+        )
+    return out
