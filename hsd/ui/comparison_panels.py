@@ -250,6 +250,7 @@ def _lines(state: AppState, ready: Ready, found, board: draw.Board) -> None:
         shown |= {m.title: answer.nodes for m, answer in found.items() if m.key == key}
     for (title, nodes), place in zip(shown.items(), st.columns(len(shown))):
         with place:
+            st.markdown(f"**{title}**")
             show_vtk_scene(lines_scene(ready.mesh, title, nodes, board.truth.end, theme), f"comparison/lines/{title}")
     st.caption("Streamlines from points inside 0.6 of the ball, coloured by the length of B on one scale.")
 
@@ -326,8 +327,8 @@ def parts_tab(state: AppState, found: Mapping[Model, Outcome]) -> None:
         config = {name: st.column_config.NumberColumn(format="%.3g") for name in list(rows)[1:]}
         st.dataframe(rows, hide_index=True, column_config=config, key="comparison/parts table")
         st.caption(
-            f"‖π(ωₚ − ω)‖ / ‖ω‖ in ⋆, ω the truth, for π onto the {', '.join(PARTS)} part: of the cochain where a model makes "
-            "one, else of the flat of its node values."
+            f"‖π(ωₚ − ω)‖ / ‖ω‖ in ⋆, ω the truth, for π onto the {', '.join(PARTS)} part: of the cochain where a "
+            "model makes one, else of the flat of its node values."
         )
 
 

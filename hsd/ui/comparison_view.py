@@ -73,7 +73,7 @@ def time_board_of(state: AppState, ready: Ready, truth: Rollout, rolled: Mapping
     for model, roll in rolled.items():
         key = (*model_key(ready, model), f"{place.surface.name} × {steps}")
         value, error = _shot(*key, quantity, place, ready, roll.states[..., None], at)
-        shots.append(Shot(model.key, model.title, f"error {model.title}", value, error))
+        shots.append(Shot(model.key, model.title, "error", value, error))
     return _board(ready, quantity, place, _time_layer(ready.key, steps, quantity, place, ready, at), shots, True)
 
 
@@ -85,9 +85,9 @@ def _board(
     last = target.title.split()[-1]
     letter = last if "(" in last else quantity.letter
     letter = letter.replace("(T)", "(t)") if same else letter
-    return Board(
-        place, quantity, input_layer(source), title_of(source), source.symbol, same, truth, letter, tuple(shots)
-    )
+    given = source.shown.title.split()[-1]
+    symbol = given if "(" in given[1:] and not same else source.symbol
+    return Board(place, quantity, input_layer(source), title_of(source), symbol, same, truth, letter, tuple(shots))
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
@@ -230,8 +230,8 @@ def conditions(ready: Ready) -> str:
 def caption(state: AppState, ready: Ready, board: Board) -> str:
     """The sentence under the picture."""
     text = "Truth and predictions share one scale, all error maps another (black none, white large)."
-    if board.truth.end < board.truth.top and board.quantity.kind == "unsigned":
-        text += f" Colours end at the truth's 98 % quantile; its largest length is {board.truth.top:.3g}."
+    if board.end < board.truth.top:
+        text += f" Colours end at the truth's 98 % quantile; its largest size is {board.truth.top:.3g}."
     if board.shots and board.error_end < board.error_top:
         text += f" White: errors from {board.error_end:.3g} on; the largest is {board.error_top:.3g}."
     if board.place.cut is not None:

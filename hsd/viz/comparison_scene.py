@@ -155,8 +155,8 @@ class Board:
 
     @property
     def end(self) -> float:
-        """Where the colours of truth and predictions end: as the truth asks."""
-        return self.truth.end if self.quantity.kind == "unsigned" else max(self.truth.top, self._source_top)
+        """Where the colours of truth and predictions end: as the truth asks, for numbers at its largest."""
+        return max(self.truth.top, self._source_top) if self.quantity.name == "value" else self.truth.end
 
     @property
     def _source_top(self) -> float:

@@ -21,6 +21,14 @@ SEQUENTIAL = ("#27306b", "#2b5690", "#317fa3", "#44a39f", "#74c58d", "#b4df80", 
 ERROR = ("#000000", "#8b0000", "#e01f0a", "#ff8c00", "#ffe600", "#ffffff")
 CATEGORICAL = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#7f7f7f")
 """Okabe and Ito (2008), grey last."""
+MUTED = ("#f4f5f6", "#c3c8ce", "#8d949d")
+COMPONENTS = (
+    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#8A7500", "#5B23B6", "#B8DE29", "#8C510A",
+    "#FF8FB0", "#00A6A6",
+)  # fmt: skip
+"""Components of level sets; more than these repeat."""
+FILTERED = "#5d6670"
+"""Components that a persistence filter leaves out."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +60,8 @@ MODELS = {
     "gnot": Look("#CC79A7", "/", "dot", "pentagon", "GNOT"),
     "ono": Look("#5B23B6", "\\", "dash", "hexagon", "ONO"),
     "hamlet": Look("#523500", "|", "solid", "hourglass", "HAMLET"),
-    "hsd-paper": Look("#882255", "-", "longdash", "star-square", "HSD, as published"),
-    "hsd-tiny": Look("#FFB39E", ".", "longdashdot", "star-triangle-up", "HSD, tiny"),
+    "hsd-paper": Look("#882255", "-", "longdash", "star-square", "HSD (paper)"),
+    "hsd-tiny": Look("#FFB39E", ".", "longdashdot", "star-triangle-up", "HSD (tiny)"),
 }
 """By name of the model in the registry, or label of a shipped checkpoint."""
 
@@ -108,7 +116,7 @@ def ramp(anchors: Sequence[str], n: int = N_STOPS) -> list[str]:
     return to_hex(np.column_stack([np.interp(at, np.arange(len(anchors)), lab[:, i]) for i in range(3)]))
 
 
-_RAMPS = {"signed": DIVERGING, "unsigned": SEQUENTIAL, "error": ERROR}
+_RAMPS = {"signed": DIVERGING, "unsigned": SEQUENTIAL, "error": ERROR, "muted": MUTED}
 
 
 def colour_stops(kind: str, n_categories: int = 0, colours: Sequence[str] = ()) -> list[str]:

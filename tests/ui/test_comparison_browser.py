@@ -1,0 +1,133 @@
+"""Model Comparison in a browser that reaches this machine only: from opening to export, and two visitors at once."""
+
+from __future__ import annotations
+
+import csv
+import io
+from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+import pytest
+
+from hsd.data.ground import Ground
+from hsd.data.tasks import task
+from hsd.training.evaluate import yardstick_of
+from hsd.training.predictor import load
+from hsd.ui import comparison_work as work
+from hsd.viz.build import surface_of
+from hsd.viz.task_sample import task_sample
+from tests.ui.checkpoints import NODES, make_checkpoints
+from tests.ui.conftest import local_page, serve
+
+NAME, LABELS = "toroidal_transport", ("hsd", "fno3d", "deeponet")
+PAGE = f"model_comparison?models={'~'.join(LABELS)}&case="
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("comparison")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HSD_CHECKPOINTS", str(make_checkpoints(folder / "ckpt", NAME, LABELS)))
+        for address in serve("app.py", folder):
+            yield address, folder / "ckpt"
+
+
+@pytest.fixture
+def page(server, browser):
+    yield from local_page(browser, server[0])
+
+
+def truth_and_predictions(root, i: int):
+    """Sample, surface's vertex map, and label → outcome, by hsd itself."""
+    problem = task(NAME)
+    ground = Ground(problem.mesh(NODES))
+    sample = task_sample(problem, ground, 0, i)
+    out = {}
+    for label in LABELS:
+        predictor = load(root / NAME / f"{label}.safetensors", ground.mesh)
+        yardstick = yardstick_of(predictor.domain, NAME)
+        out[label] = work.predict(predictor, predictor.domain, yardstick, sample, "CPU")
+    return sample, surface_of(ground.mesh).vertex_of, out
+
+
+def panel_values(view, i: int) -> np.ndarray:
+    return np.array(view.js(f"Array.from(v.panels[{i}].values)"))
+
+
+def test_from_opening_to_export_with_the_numbers_of_hsd(page, server):
+    page.open(PAGE + "2")
+    sample, vertex_of, found = truth_and_predictions(server[1], 2)
+    truth = sample.target.values[0]
+    canvas = page.page.locator(".hsd-viewer").inner_text()
+    assert np.abs(panel_values(page, 0) - truth[vertex_of]).max() < 2e-3 * np.abs(truth).max()
+    for i, outcome in enumerate(found.values()):
+        values = outcome.nodes[:, 0]
+        assert np.abs(panel_values(page, 1 + i) - values[vertex_of]).max() < 2e-3 * np.abs(values).max()
+        error = np.abs(values - truth)[vertex_of]
+        assert np.abs(panel_values(page, 5 + i) - error).max() < 2e-3 * error.max()
+        assert f"error {100 * outcome.scores['relative_l2']:.3g}" in canvas
+    # a click reads all panels at one point
+    page.page.mouse.click(*page.at(0.1, 0.32))
+    page.settle()
+    page.page.get_by_role("tab", name="Point").click()
+    page.page.get_by_text("float64, interpolated linearly").wait_for(timeout=15_000)
+    # export
+    page.page.get_by_role("tab", name="Export").click()
+    button = page.page.get_by_role("button", name="CSV", exact=True)
+    button.wait_for(timeout=15_000)
+    with page.page.expect_download(timeout=15_000) as event:
+        button.click()
+    lines = event.value.path().read_text(encoding="utf-8").splitlines()
+    head = [line for line in lines if line.startswith("#")]
+    rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+    numbers = {row["model"]: float(row["Relative L²"]) for row in rows}
+    assert list(numbers.values()) == pytest.approx([o.scores["relative_l2"] for o in found.values()], rel=1e-5)
+    assert sum("weights" in line for line in head) == 3 and any("mesh_hash" in line for line in head)
+    with page.page.expect_download(timeout=90_000) as event:
+        page.page.get_by_role("button", name="Sheet (PNG)").click()
+    picture = event.value.path().read_bytes()
+    from PIL import Image
+
+    with Image.open(io.BytesIO(picture)) as image:
+        assert image.size[0] == 2400 and len(set(image.convert("L").resize((60, 30)).tobytes())) > 20
+
+
+def test_blink_and_wipe_ask_nothing_of_the_server(page, server):
+    page.open(PAGE + "2&compare=pair")
+    _, vertex_of, found = truth_and_predictions(server[1], 2)
+    a, b = (found[label].nodes[:, 0][vertex_of] for label in LABELS[:2])
+    sent = page.sent
+    for at, expected in ((0, a), (1, b)):
+        page.js(f"v.setControl('blink', {at})")
+        page.page.wait_for_timeout(150)
+        assert np.abs(panel_values(page, 1) - expected).max() < 2e-3 * np.abs(expected).max()
+    for at, expected in ((0, b), (40, a)):
+        page.js(f"v.setControl('wipe', {at})")
+        page.page.wait_for_timeout(150)
+        assert np.abs(panel_values(page, 2) - expected).max() < 2e-3 * np.abs(expected).max()
+    assert page.sent == sent
+
+
+def test_a_source_placed_on_the_canvas_moves_truth_and_link(page):
+    page.open(PAGE + "3")
+    before = panel_values(page, 0)
+    page.page.get_by_role("button", name="Compose from this sample").click()
+    page.page.get_by_text("A click on the canvas adds").wait_for(timeout=20_000)
+    page.settle()
+    page.page.mouse.click(*page.at(0.1, 0.32))
+    page.settle()
+    assert not np.allclose(panel_values(page, 0), before)
+    assert len(parse_qs(urlsplit(page.page.url).query)["composed"][0]) == 32
+
+
+def test_two_visitors_at_once_each_see_their_own_sample(server, browser):
+    views = [local_page(browser, server[0]) for _ in range(2)]
+    pages = [next(view) for view in views]
+    for i, one in enumerate(pages):
+        one.page.goto(f"{one.address}/{PAGE}{7 + i}")
+    for i, one in enumerate(pages):
+        one.ready()
+        _, _, found = truth_and_predictions(server[1], 7 + i)
+        assert f"error {100 * found['fno3d'].scores['relative_l2']:.3g}" in one.page.locator(".hsd-viewer").inner_text()
+    for view in views:
+        assert next(view, None) is None
