@@ -199,6 +199,6 @@ class LearnState:
     rim: str = item("absolute", "rim", ("absolute", "relative"))
     plate: str = item("annulus", "plate", ("annulus", "disk_three_holes"))
     degree: int = item(0, "degree", low=0, high=1)
-    cut: int = item(9, "keep", low=1, high=64)
+    cut: int = item(16, "keep", low=1, high=64)
     blind: str = item("torus", "surface8", ("torus", "double_torus"))
     time: int = item(8, "time", low=0, high=24)

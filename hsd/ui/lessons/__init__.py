@@ -1,0 +1,11 @@
+"""The eight lessons of the page Learn, in their order.  Each computes its view and its answer with hsd at that moment."""
+
+from hsd.ui.lessons.base import Lesson, Question, Switch, View
+from hsd.ui.lessons.fields import BETTI, RIM, SPLIT
+from hsd.ui.lessons.forms import DERIVATIVES, FORMS, TWICE
+from hsd.ui.lessons.spectra import SPECTRUM
+from hsd.ui.lessons.topology import TOPOLOGY
+
+LESSONS = (FORMS, DERIVATIVES, TWICE, SPLIT, BETTI, RIM, SPECTRUM, TOPOLOGY)
+
+__all__ = ["LESSONS", "Lesson", "Question", "Switch", "View"]
