@@ -7,7 +7,7 @@
 ``METRICS`` lists every metric with its formula, ``LOSSES`` the losses.
 """
 
-from hsd.metrics.levels import LevelRule, superlevel_bars
+from hsd.metrics.levels import LevelRule, MergeTree, merge_tree, superlevel_bars
 from hsd.metrics.losses import LOSSES, total_loss
 from hsd.metrics.pair import Pair
 from hsd.metrics.registry import COCHAIN_METRICS, METRICS, Metric
@@ -19,10 +19,12 @@ __all__ = [
     "LOSSES",
     "METRICS",
     "LevelRule",
+    "MergeTree",
     "Metric",
     "Pair",
     "Scores",
     "Yardstick",
+    "merge_tree",
     "metrics_of",
     "score",
     "superlevel_bars",

@@ -77,15 +77,10 @@ def superlevel_bars(values: np.ndarray, edges: np.ndarray) -> SuperlevelBars:
     Raises InputError (shape, non_finite_field).
     """
     values, edges = np.asarray(values, np.float64), np.asarray(edges, np.int64).reshape(-1, 2)
-    if values.ndim != 2 or values.shape[1] == 0 or (len(edges) and edges.max() >= values.shape[1]):
-        raise InputError(
-            f"Fields have shape (fields, vertices) and edges join these vertices; got {values.shape}.", "shape"
-        )
-    if not np.isfinite(values).all():
-        raise InputError("Level sets need fields that are finite at every vertex.", "non_finite_field")
+    _check_fields(values, edges)
     graph = _closed_neighbours(values.shape[1], edges)
     step = max(1, ENTRIES // len(graph[0]))
-    found = [_bars(values[i : i + step], edges, graph) for i in range(0, len(values), step)]
+    found = [_bars(values[i : i + step], edges, graph)[:3] for i in range(0, len(values), step)]
     offsets = np.arange(0, len(values), step)
     return SuperlevelBars(
         len(values),
@@ -93,6 +88,15 @@ def superlevel_bars(values: np.ndarray, edges: np.ndarray) -> SuperlevelBars:
         np.concatenate([b for _, b, _ in found] or [np.zeros(0)]),
         np.concatenate([d for _, _, d in found] or [np.zeros(0)]),
     )
+
+
+def _check_fields(values: np.ndarray, edges: np.ndarray) -> None:
+    if values.ndim != 2 or values.shape[1] == 0 or (len(edges) and edges.max() >= values.shape[1]):
+        raise InputError(
+            f"Fields have shape (fields, vertices) and edges join these vertices; got {values.shape}.", "shape"
+        )
+    if not np.isfinite(values).all():
+        raise InputError("Level sets need fields that are finite at every vertex.", "non_finite_field")
 
 
 def _closed_neighbours(n: int, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -104,8 +108,56 @@ def _closed_neighbours(n: int, edges: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return target[order], np.searchsorted(source[order], own)
 
 
+@dataclass(frozen=True, eq=False)
+class MergeTree:
+    """Components of all superlevel sets of one field: peak j is born at its maximum and joins an elder one below death.
+
+    basin  : (N,) peak that the steepest ascent from each vertex ends at;  peak: (m,) its vertex
+    birth, death : (m,) float64, −∞ for the last peak of each piece of the mesh
+    parent : (m,) the elder peak of the component that it joins at ``death``; itself where death is −∞
+    """
+
+    basin: np.ndarray
+    peak: np.ndarray
+    birth: np.ndarray
+    death: np.ndarray
+    parent: np.ndarray
+
+    def roots(self, level: float) -> np.ndarray:
+        """(m,) for each peak the eldest one of its component in {u ≥ level}, −1 where it is not in the set."""
+        root = np.where(self.death >= level, self.parent, np.arange(len(self.birth)))
+        while True:
+            further = root[root]
+            if np.array_equal(further, root):
+                return np.where(self.birth >= level, root, -1)
+            root = further
+
+    def labels(self, values: np.ndarray, level: float) -> np.ndarray:
+        """(N,) number of the component (its eldest peak) of each vertex in {u ≥ level}, −1 outside."""
+        return np.where(values >= level, self.roots(level)[self.basin], -1)
+
+
+def merge_tree(values: np.ndarray, edges: np.ndarray) -> MergeTree:
+    """Merge tree of one field (N,) on a graph (E, 2).  Raises InputError (shape, non_finite_field)."""
+    values, edges = np.asarray(values, np.float64)[None], np.asarray(edges, np.int64).reshape(-1, 2)
+    _check_fields(values, edges)
+    _, birth, death, links, merging, dead, basin, peak = _bars(
+        values, edges, _closed_neighbours(values.shape[1], edges)
+    )
+    parent = np.arange(len(birth))
+    for (a, b), j in zip(links[merging].tolist(), dead.tolist()):
+        while parent[a] != a:
+            a = parent[a]
+        while parent[b] != b:
+            b = parent[b]
+        parent[j] = b if a == j else a
+    return MergeTree(basin[0], peak, birth, death, parent)
+
+
 def _bars(values: np.ndarray, edges: np.ndarray, graph: tuple[np.ndarray, np.ndarray]):
-    """Fields, births and deaths of the bars of some fields (b, N)."""
+    """Of some fields (b, N): fields, births and deaths of their bars; the links (pairs of bars) from the highest pass
+    down, numbers of those that merge two components and the bars that end there; (b, N) bars of all vertices; the
+    bars' vertices."""
     b, n = values.shape
     target, start = graph
     order = np.argsort(values, axis=1, kind="stable").astype(np.int32)
@@ -122,6 +174,7 @@ def _bars(values: np.ndarray, edges: np.ndarray, graph: tuple[np.ndarray, np.nda
     number[peak_field, peak_vertex] = np.arange(len(peak_field))
     birth = values[peak_field, peak_vertex]
     death = np.full(len(birth), -np.inf)
+    links, merging, dead = np.zeros((0, 2), np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64)
     first, second = summit[:, edges[:, 0]], summit[:, edges[:, 1]]  # (b, E)
     field, edge = np.nonzero(first != second)
     if len(edge):
@@ -134,7 +187,8 @@ def _bars(values: np.ndarray, edges: np.ndarray, graph: tuple[np.ndarray, np.nda
         age[np.argsort(rank[peak_field, peak_vertex], kind="stable")[::-1]] = np.arange(len(birth))
         merging, dead = elder_rule(len(birth), age, links)
         death[dead] = values[peak_field[dead], order[peak_field[dead], height[merging]]]
-    return peak_field, birth, death
+    basin = np.take_along_axis(number, summit.astype(np.int64), axis=1)
+    return peak_field, birth, death, links, merging, dead, basin, peak_vertex
 
 
 def _best_passes(

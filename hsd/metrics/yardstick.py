@@ -87,7 +87,7 @@ class Yardstick:
         check_choice("reading", reading, READINGS)
         mesh, solver, dec = ground.mesh, ground.solver, ground.dec
         _check(ground, degree, reading, is_vorticity)
-        basis = basis or _default_basis(ground, degree, n_modes)
+        basis = basis or default_basis(ground, degree, n_modes)
         if basis.k != degree or basis.mesh.content_hash != mesh.content_hash or basis.star != "galerkin":
             raise InputError(
                 f"The basis must hold {degree}-forms of {mesh.name} with Galerkin star; got degree {basis.k} on "
@@ -201,7 +201,8 @@ def _check(ground: Ground, degree: int, reading: str, is_vorticity: bool) -> Non
         )
 
 
-def _default_basis(ground: Ground, degree: int, n_modes: int) -> HodgeBasis:
+def default_basis(ground: Ground, degree: int, n_modes: int) -> HodgeBasis:
+    """n_modes non-harmonic modes, half exact and half coexact where both exist, and all harmonic ones."""
     require_whole("number of modes", n_modes)
     n_exact = 0 if degree == 0 else n_modes if degree == ground.mesh.dim else n_modes // 2
     return HodgeBasis(ground.mesh, degree, n_exact, n_modes - n_exact, solver=ground.solver)

@@ -14,8 +14,9 @@ from functools import cached_property
 import numpy as np
 
 from hsd.errors import InputError, check_choice
+from hsd.viz.superlevel import Superlevel
 
-KINDS = ("signed", "unsigned", "error", "category")
+KINDS = ("signed", "unsigned", "error", "muted", "category")
 WHERE = ("vertex", "face")
 THEMES = ("auto", "light", "dark", "projector")
 MAX_PANELS = 24
@@ -146,7 +147,7 @@ class Colour:
 
     source : (n,) or (n, 3) array on the mesh's vertices or triangles, or a :class:`Mix`
     kind   : "signed" diverging centred at zero; "unsigned" sequential from zero; "error" black–red–yellow–white;
-             "category" whole numbers, colour i names ``categories[i]``
+             "muted" greys; "category" whole numbers, colour i names ``categories[i]``
     where  : "vertex" or "face"; taken from the columns of a Mix
     limits : (low, high); None: from the values now shown (signed: ±max, unsigned and error: 0…max)
     scale  : panels that name the same scale share limits and one colour bar
@@ -295,6 +296,7 @@ class Panel:
     dots: tuple[Dots, ...] = ()
     markers: tuple[Marker, ...] = ()
     isolines: Isolines | None = None
+    superlevel: Superlevel | None = None
     clip: Clip | None = None
     opacity: float = 1.0
     wireframe: bool = False
@@ -389,5 +391,6 @@ class Scene:
             for mix in mixes:
                 names += [mix.mode, mix.cut, *mix.weights.values()]
             names.append(panel.isolines.level if panel.isolines else None)
+            names.append(panel.superlevel.control if panel.superlevel else None)
             names.append(panel.clip.position if panel.clip and isinstance(panel.clip.position, str) else None)
         return {n for n in names if n is not None}

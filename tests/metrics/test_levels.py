@@ -8,11 +8,13 @@ from itertools import pairwise
 import gudhi
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 
 from hsd.errors import InputError
 from hsd.mesh.io import load_mesh
 from hsd.metrics import levels
-from hsd.metrics.levels import LevelRule, superlevel_bars
+from hsd.metrics.levels import LevelRule, merge_tree, superlevel_bars
 from tests.meshes import mesh_of
 from tests.metrics.oracles import union_find_count
 
@@ -73,6 +75,24 @@ def test_bars_equal_those_of_gudhi(name):
         lasting = bars.birth[mine] > bars.death[mine]
         ours = sorted(zip(bars.birth[mine][lasting].tolist(), bars.death[mine][lasting].tolist()))
         assert ours == theirs
+
+
+@pytest.mark.parametrize("name", MESHES)
+def test_labels_of_a_merge_tree_are_the_connected_components_at_every_threshold(name):
+    mesh = mesh_of(name, 60)
+    edges, n = mesh.complex.simplices(1), mesh.complex.n_vertices
+    for values in kinds_of_fields(n, np.random.default_rng(3)):
+        tree = merge_tree(values, edges)
+        for level in np.linspace(values.min(), values.max(), 7):
+            inside = values >= level
+            kept = edges[inside[edges].all(axis=1)]
+            graph = sp.coo_matrix((np.ones(len(kept)), kept.T), shape=(n, n))
+            groups = connected_components(graph, directed=False)[1][inside]
+            labels = tree.labels(values, level)
+            pairs = set(zip(labels[inside].tolist(), groups.tolist()))
+            assert len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs})
+            assert (labels[~inside] == -1).all()
+            assert (values[tree.peak[labels[inside]]] >= values[inside]).all()
 
 
 def test_many_fields_in_chunks_are_those_fields_one_by_one(monkeypatch):

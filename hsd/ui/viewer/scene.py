@@ -15,6 +15,7 @@ from hsd.errors import InputError
 from hsd.ui.viewer.pack import Asset, pack, quantise
 from hsd.viz.palettes import colour_stops
 from hsd.viz.scene import Arrows, Clip, Colour, Columns, Glyphs, Marker, Mix, Panel, Scene, Segments, Surface, Tube
+from hsd.viz.superlevel import Superlevel
 
 _PACKED: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 """Packed assets of records that still live; a record is packed once, however often it is shown."""
@@ -145,6 +146,7 @@ def _panel(panel: Panel, use) -> dict:
             "levels": [float(x) for x in panel.isolines.levels],
             "level": panel.isolines.level,
         },
+        "super": None if panel.superlevel is None else _superlevel(panel.superlevel, surface, use),
         "clip": None if panel.clip is None else _clip(panel.clip),
         "opacity": float(panel.opacity),
         "wireframe": bool(panel.wireframe),
@@ -208,6 +210,42 @@ def glyphs_asset(glyphs: Glyphs, surface: Surface) -> Asset:
 
 def _unit(points: np.ndarray, surface: Surface) -> np.ndarray:
     return ((np.asarray(points, float) - surface.centre) * surface.scale).astype(np.float32)
+
+
+def _superlevel(layer: Superlevel, surface: Surface, use) -> dict:
+    return {
+        "tree": use(superlevel_asset(layer, surface)),
+        "control": layer.control,
+        "low": float(layer.low),
+        "high": float(layer.high),
+        "steps": layer.n_steps,
+        "colours": list(layer.colours),
+        "texts": list(layer.texts),
+    }
+
+
+def superlevel_asset(layer: Superlevel, surface: Surface) -> Asset:
+    """Field and peak of the drawn vertices (float32, uint32); parent, death and colour of the peaks."""
+
+    def make() -> Asset:
+        if len(layer.values) != surface.n_mesh_vertices:
+            raise InputError(
+                f"A level set on {surface.name} needs {surface.n_mesh_vertices} values; got {len(layer.values)}.",
+                "shape",
+            )
+        at = surface.vertex_of
+        return pack(
+            "superlevel",
+            {
+                "values": layer.values[at].astype(np.float32),
+                "basin": layer.basin[at].astype(np.uint32),
+                "parent": layer.parent.astype(np.uint32),
+                "death": np.maximum(layer.death, np.finfo(np.float32).min).astype(np.float32),
+                "colour": layer.colour.astype(np.uint8),
+            },
+        )
+
+    return _once(layer, surface, make)
 
 
 def _tube(tube: Tube, surface: Surface, use) -> dict:

@@ -88,7 +88,7 @@ export class Overlay {
       const [shown, all] = panel.shown;
       const note = shown < all ? `showing ${shown.toLocaleString('en')} of ${all.toLocaleString('en')} faces` : '';
       cell.append(title, legend, key, element('div', 'note', note));
-      return { cell, key, data: { box: b, title: panel.title, note, key: null, legend: once } };
+      return { cell, key, title, data: { box: b, title: panel.title, note, key: null, legend: once } };
     });
     const all = new Map(below ? this.cells.flatMap((c) => c.data.legend.map((line) => [line.text, line])) : []);
     if (below) for (const c of this.cells) c.data.legend = [];
@@ -112,6 +112,8 @@ export class Overlay {
     }
     this.cells.forEach((cell, i) => {
       const p = view.panels[i];
+      const live = p.liveText(view.memory.controls), named = [p.spec.title, live].filter(Boolean).join(' · ');
+      if (cell.data.title !== named) cell.title.textContent = cell.data.title = named;
       cell.data.key = p.spec.arrows ? keyOf(p.spec.arrows, p.arrowLength, this.pixelsPerUnit(i)) : null;
       const text = cell.data.key ? `${cell.data.key.pixels.toFixed(1)}${cell.data.key.text}` : '';
       if (cell.text === text) return;

@@ -6,6 +6,7 @@ import {
 } from './fields.js';
 import { arrowTarget } from './shapes.js';
 import { peek } from './store.js';
+import { blend, covered, levelAt, rim } from './superlevel.js';
 
 const MARKER_RADIUS = 0.026;
 const DOT = 0.0024; // radius in ball units of a dot of one pixel
@@ -59,6 +60,7 @@ export class Panel {
     this.glyphs = spec.arrows ? peek(spec.arrows.glyphs) : null;
     this.arrowColumns = spec.arrows ? peek(spec.arrows.mix.cols) : null;
     if (!spec.arrows) d.dropParts('arrows');
+    if (!spec.super) d.dropParts('super');
     const keep = new Set();
     spec.tubes.forEach((t, i) => {
       keep.add(`tube${i}`);
@@ -183,6 +185,7 @@ export class Panel {
       d.dropParts('iso');
       d.dropParts('level');
     }
+    if (spec.super) this.paintSuper(controls);
     if (this.glyphs) {
       this.arrowLength = arrowLength;
       const cut = this.cutGlyphs();
@@ -190,6 +193,28 @@ export class Panel {
       else d.arrows(cut ?? this.glyphs, cut ? this.cutVectors(cut) : this.vectors, arrowLength, spec.arrows.colour ?? theme.ink, theme.halo);
     }
     this.showMarkers();
+  }
+
+  /** The components at the slider's level; the full mesh also while it moves. */
+  paintSuper(controls) {
+    const { mesh, drawing: d, theme } = this, spec = this.spec.super, tree = peek(spec.tree), step = controls[spec.control];
+    d.useProxy(false);
+    const key = `${spec.tree} ${step} ${spec.low} ${spec.high} ${spec.colours}`;
+    if (this.superKey !== key || this.superMesh !== mesh) {
+      this.superKey = key;
+      this.superMesh = mesh;
+      const part = covered(mesh.triangles, tree, levelAt(spec, step)), xyz = blend(part, mesh.points);
+      const lift = this.lift(), lifted = lift ? blend(part, lift).map((v, i) => v + xyz[i]) : xyz;
+      d.patches('super', { xyz, normals: blend(part, mesh.normals, 1 / 127), colour: part.colour, colours: spec.colours });
+      this.superRim = rim(part, lifted);
+    }
+    d.segments('super rim', this.superRim, theme.ink, 1.6 * theme.thick * theme.pixel);
+  }
+
+  /** What stands beside the title now. */
+  liveText(controls) {
+    const spec = this.spec.super;
+    return spec?.texts[Math.round(controls[spec.control])] ?? '';
   }
 
   lift() {

@@ -29,6 +29,26 @@ export const parts = {
     }
   },
 
+  /** Triangles of their own corners over the surface (9 numbers each), a colour each; none removes them. */
+  patches(name, { xyz, normals, colour, colours }) {
+    if (!xyz.length) {
+      this.dropParts(name);
+      return;
+    }
+    const part = this.part(name), n = xyz.length / 3, rgb = new Uint8Array(3 * n), known = colours.map(rgb01);
+    for (let i = 0; i < n; i++) rgb.set(known[colour[Math.floor(i / 3)]].map((v) => 255 * v), 3 * i);
+    part.data.getPoints().setData(xyz, 3);
+    part.data.getPolys().setData(withCounts(Uint32Array.from({ length: n }, (_, i) => i), 3));
+    part.data.getPointData().setNormals(this.array(normals, 3, 'Normals'));
+    part.data.getPointData().setScalars(this.array(rgb, 3, 'colours'));
+    part.mapper.setScalarVisibility(true);
+    part.mapper.setColorModeToDirectScalars();
+    part.mapper.setResolveCoincidentTopologyToPolygonOffset();
+    part.mapper.setRelativeCoincidentTopologyPolygonOffsetParameters?.(-1, -1);
+    part.property.setBackfaceCulling(Boolean(this.mesh?.closed));
+    part.data.modified();
+  },
+
   /** Points of one colour: few as balls of a radius in ball units, many as squares of a size in pixels. */
   dots(name, xyz, colour, size, radius) {
     const few = xyz.length <= 3 * FEW_DOTS;

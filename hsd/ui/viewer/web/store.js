@@ -72,6 +72,7 @@ export function hashesOf(scene) {
     out.add(p.mesh);
     if (p.colour) out.add(p.colour.mix.cols);
     if (p.arrows) out.add(p.arrows.glyphs).add(p.arrows.mix.cols);
+    if (p.super) out.add(p.super.tree);
     for (const part of [...p.tubes, ...p.segments, ...p.dots]) out.add(part.points);
   }
   return [...out];
