@@ -62,6 +62,6 @@ def test_a_target_is_held_or_missed_as_stated(bench, step, word):
     assert said.endswith(word) and "1.3" in said
     heavy = row(bench, "gnot", 64, peak=9000.0)
     assert "9.00 GB" in bench.verdicts([heavy], reference, "cpu", 3000, 2)[0]
-    slow = row(bench, "hsd", 1, forward_wall=25.0, features=step)
+    slow = row(bench, "hsd", 1, forward_cpu=25.0, features=step)
     assert bench.verdicts([slow], {}, "cpu", 3000, 2)[0].endswith("MISSED")
     assert bench.verdicts([slow], {}, "cpu", 300, 2) == []
