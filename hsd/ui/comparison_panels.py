@@ -50,14 +50,20 @@ MANY = 6
 
 def sidebar(ready: Ready | None) -> None:
     """Task, sample, models, and how they are drawn."""
+    choice_sidebar(ready)
+    if ready is not None:
+        with st.sidebar:
+            _drawing_widgets(get_state(), ready)
+
+
+def choice_sidebar(ready: Ready | None, compose_here: bool = True) -> None:
+    """Task, sample and models, the same on every page that compares; ``compose_here``: samples can be composed."""
     with st.sidebar:
         titles = {name: title for name, title in task_view.titles().items() if name != task_view.OWN}
         bound_selectbox("Task", "comparison.task", titles, titles.get, on_change=_other_task)
         state = get_state()
-        _sample_widgets(state, ready)
+        _sample_widgets(state, ready, compose_here)
         _model_widgets(state)
-        if ready is not None:
-            _drawing_widgets(state, ready)
 
 
 def _other_task() -> None:
@@ -67,9 +73,12 @@ def _other_task() -> None:
     )
 
 
-def _sample_widgets(state: AppState, ready: Ready | None) -> None:
+def _sample_widgets(state: AppState, ready: Ready | None, compose_here: bool) -> None:
     if state.comparison.composed:
-        if ready is not None:
+        if not compose_here:
+            st.caption("The sample composed on Model Comparison.")
+            st.button("Back to drawn samples", key="comparison:ended", on_click=compose.ended, width="stretch")
+        elif ready is not None:
             bound_toggle("Edit on the canvas", "comparison.edit")
             compose.panel(get_state(), ready.task, ready.sample.record)
         return
@@ -80,6 +89,8 @@ def _sample_widgets(state: AppState, ready: Ready | None) -> None:
     options = {"on_click": _stepped, "width": "stretch"}
     left.button("Prev", key="comparison:previous", args=(-1,), shortcut="j", **options)
     right.button("Next", key="comparison:next", args=(1,), shortcut="k", **options)
+    if not compose_here:
+        return
     st.button(
         "Compose from this sample", key="comparison:compose", on_click=compose.started, args=(False,), width="stretch",
         help=f"Place, move and delete a {compose.word(state.comparison.task)} on the canvas, and turn dials.",

@@ -25,6 +25,7 @@ from hsd.ui.state_parts import (
     ComparisonState,
     DecompositionState,
     LearnState,
+    LevelsState,
     MeshState,
     ModesState,
     SpectrumState,
@@ -65,6 +66,7 @@ class AppState:
     tasks: TasksState = dataclasses.field(default_factory=TasksState)
     training: TrainingState = dataclasses.field(default_factory=TrainingState)
     comparison: ComparisonState = dataclasses.field(default_factory=ComparisonState)
+    levels: LevelsState = dataclasses.field(default_factory=LevelsState)
     learn: LearnState = dataclasses.field(default_factory=LearnState)
 
 

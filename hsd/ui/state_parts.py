@@ -87,6 +87,7 @@ class SpectrumState:
     """Spectral Energy: the field looked at, number of modes kept (0: half of them), what is drawn and how.
 
     source : "composed" (``AppState.field``), "file:" and a field of the mesh file, or a preset of hsd.dec.preset_fields
+    of : a field on the mesh in force, or the models of ``ComparisonState`` on its sample;  kept: modes kept there
     """
 
     source: str = item("waves", "source")
@@ -96,6 +97,9 @@ class SpectrumState:
     sums: bool = item(False, "sums")
     arrows: bool = item(True, "arrows2")
     clip: float = item(0.55, "clip2", low=0.0, high=1.0)
+    of: str = item("field", "of", ("field", "models"))
+    kept: int = item(0, "kept", low=0, high=100_000)
+    band: bool = item(True, "band")
 
 
 @dataclass(frozen=True)
@@ -176,6 +180,20 @@ class ComparisonState:
     selected: int = item(-1, "blob", low=-1, high=1000)
     strength: float = item(1.0, "strength2", low=-3.0, high=3.0)
     width: float = item(0.15, "width2", low=0.05, high=1.2)
+
+
+@dataclass(frozen=True)
+class LevelsState:
+    """Level Sets, on the sample and the models of ``ComparisonState``.
+
+    step : of the threshold, per cent of the truth's range;  least: shortest bars that count, per cent of the range
+    samples : how many test samples are looked through, here and on Spectral Energy;  favourite: model that shall be right
+    """
+
+    step: int = item(50, "level", low=0, high=100)
+    least: int = item(0, "least", low=0, high=50)
+    samples: int = item(32, "tests", low=1, high=10_000)
+    favourite: str = item("hsd", "favourite")
 
 
 @dataclass(frozen=True)
