@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import nn
@@ -14,7 +14,7 @@ from hsd.data.domain_arrays import RESOLVENT_SHIFTS
 from hsd.errors import check_choice
 from hsd.models.base import ModelConfig, Operator, Prediction
 from hsd.nn.bracket_flow import BracketFlow
-from hsd.nn.filters import Filter, apply_filter, filter_features, parts_of
+from hsd.nn.filters import N_POLES, Filter, apply_filter, filter_features, parts_of
 from hsd.nn.global_path import GlobalPath
 from hsd.nn.grid_fiber import Commutator, GridFiber
 from hsd.nn.hodge_paper import PaperLayer
@@ -36,6 +36,7 @@ class HSDConfig(ModelConfig):
     channels       : channels of coefficients
     layers         : coefficient layers (0: filters alone); tied: one set of weights for all of them
     products       : how many of the layers (at least one, even with layers = 0) carry a product layer; 0 is none
+    hats           : hat functions of λ̂ in the filters beside the resolvents, for symbols with resonances
     flow           : Runge–Kutta steps of the quadratic flow after the layers (scalars on oriented surfaces), 0 is none
     product_channels, hidden : sizes of the product layer's network
     lift           : pointwise functions of the input before the modes, 0 is none
@@ -55,9 +56,10 @@ class HSDConfig(ModelConfig):
     tied: bool = True
     products: int = 0
     flow: int = 0
+    hats: int = 0
     product_channels: int = 3
     hidden: int = 32
-    lift: int = 2
+    lift: int = 0
     global_path: bool = True
     fiber: str = "resolvent"
     commutator: bool = False
@@ -70,8 +72,11 @@ class HSDConfig(ModelConfig):
     base_hidden: int = 32
 
 
-PAPER = {"variant": "paper", "lr": 1e-3, "fiber": "grid", "commutator": True, "weight_decay": 1e-4}
-TINY = {"channels": 4, "hidden": 16, "lift": 1}
+PAPER: dict[str, Any] = {
+    "variant": "paper", "lr": 1e-3, "weight_decay": 1e-4, "n_modes": 64,
+    "fiber": "grid", "fiber_width": 9, "base_hidden": 24, "commutator": True,
+}  # fmt: skip
+TINY: dict[str, Any] = {"channels": 4, "hidden": 16}
 PRESETS = {"paper": PAPER, "tiny": TINY}
 """Named sets of config entries."""
 
@@ -95,8 +100,10 @@ class HSD(Operator):
     reads = "cochains through their Hodge coefficients"
     Config = HSDConfig
     task_config: ClassVar = {
-        "toroidal_transport": {"layers": 12, "n_modes": 256, "penalty": 0.3, "fiber": "resolvent"},
-        "vorticity_dynamics": {"layers": 8, "products": 8, "n_modes": 256, "lr": 3e-3},
+        "toroidal_transport": {"layers": 12, "n_modes": 256, "penalty": 0.3, "lift": 2},
+        "vorticity_dynamics": {"flow": 32, "n_modes": 256, "channels": 1, "global_path": False, "fiber": "none"},
+        "magnetostatics": {"lift": 2},
+        "torus_helmholtz": {"hats": 96},
     }
 
     def __init__(self, domain: Domain, config: HSDConfig | None = None):
@@ -153,7 +160,7 @@ class SpectralNetwork(nn.Module):
         pointwise = config.lift if domain.has("source_value") else 0
         self.lift = mlp([1, 16, pointwise], last_zero=False) if pointwise else None
         n_in = 1 + pointwise
-        self.into = Filter(c, n_in, n_parts, noise=0.1)
+        self.into = Filter(c, n_in, n_parts, noise=0.1, hats=config.hats)
         with torch.no_grad():
             self.into.weight[:, 0, :, 0] += 1.0
         n_harmonic = int((domain.arrays["target/part"] == 0).sum())
@@ -162,7 +169,7 @@ class SpectralNetwork(nn.Module):
         self.path = GlobalPath(domain, n_in, config.hidden, self.own_harmonic) if config.global_path and seen else None
         copies = 1 if config.tied else max(config.layers, 1)
         if config.layers:
-            self.growths = nn.ModuleList(Filter(c, 1, n_parts, noise=0.0) for _ in range(copies))
+            self.growths = nn.ModuleList(Filter(c, 1, n_parts, noise=0.0, hats=config.hats) for _ in range(copies))
             self.weights = nn.ParameterList(nn.Parameter(0.02 * torch.randn(c, 4 * c)) for _ in range(copies))
         self.n_products = min(config.products, max(config.layers, 1)) if domain.has("gradient/data") else 0
         self.products = nn.ModuleList(
@@ -170,9 +177,9 @@ class SpectralNetwork(nn.Module):
             for _ in range(self.n_products if config.products and not config.tied else min(1, self.n_products))
         )
         flows = config.flow and domain.has("gradient/data") and domain.has("normals")
-        self.flow = BracketFlow(config.flow, n_parts) if flows else None
+        self.flow = BracketFlow(config.flow) if flows else None
         self.register_buffer("reach", torch.tensor(1.0))
-        self.out = Filter(1, c, n_parts, mean=1.0 / c, noise=0.02)
+        self.out = Filter(1, c, n_parts, mean=1.0 / c, noise=0.02, hats=config.hats)
         self.resolvents = self.chi = self.grid = self.commutator = None
         if config.fiber in ("resolvent", "both"):
             self.resolvents = nn.Parameter(torch.zeros(len(RESOLVENT_SHIFTS)))
@@ -185,7 +192,7 @@ class SpectralNetwork(nn.Module):
     # ---- the map -------------------------------------------------------------------------------------------------
 
     def forward(self, batch: Batch, domain: Domain, reference: torch.Tensor | None) -> torch.Tensor:
-        features = filter_features(domain.source, domain.scale2, self.parts)
+        features = filter_features(domain.source, domain.scale2, self.parts, self.config.hats)
         x = self.lifted(batch, domain)  # (B, C_in, N_s)
         z = apply_filter(self.into(features), x @ domain.source.star_modes)  # (B, C, K)
         amounts = harmonic = None
@@ -224,7 +231,7 @@ class SpectralNetwork(nn.Module):
             if due > done:
                 z = z + self.products[min(done, len(self.products) - 1)](z, features, domain)
         if self.flow is not None:
-            z = torch.cat([self.flow(z[:, 0], features, domain)[:, None], z[:, 1:]], dim=1)
+            z = torch.cat([self.flow(z[:, 0], features[: 1 + N_POLES], domain)[:, None], z[:, 1:]], dim=1)
         return z
 
     def linear_step(
@@ -302,7 +309,7 @@ class SpectralNetwork(nn.Module):
                 a = torch.randn(8, len(matrices), generator=generator).to(device, dtype)
                 a = torch.einsum("bm,mjk->bjk", a, matrices) * self.reach * uniform(1.0, 1.4, 1, 1, 1)
                 along = a if along is None else along + a
-        features = filter_features(domain.source, domain.scale2, self.parts)
+        features = filter_features(domain.source, domain.scale2, self.parts, self.config.hats)
         lam = domain.source.eigenvalues * (domain.scale2 / 100) * uniform(1.0, 1.25, 1)
         z = z0
         for layer in range(self.config.layers):

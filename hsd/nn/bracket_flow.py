@@ -6,59 +6,58 @@ import torch
 from torch import nn
 
 from hsd.data.domain import Domain
-from hsd.nn.filters import Filter
+from hsd.nn.filters import POLES, Filter
 
 STAGES = ((0.5, 1.0 / 6), (0.5, 1.0 / 3), (1.0, 1.0 / 3), (0.0, 1.0 / 6))
 """Classical Runge–Kutta of order four: step to the next stage and weight of this one."""
 
-REACH = 2.5
-"""Largest step × rate; Runge–Kutta is stable to 2.8 on the imaginary axis."""
+REACH = 4.0
+"""Largest step × speed × √λ_K.  Runge–Kutta is stable to 2.8 on the imaginary axis; the bracket's spectral radius is
+well below largest speed × largest wave number (measured: stable at 4, not at 5)."""
+GAIN = 5.0
+"""Size of the carrier's terms for weights of size one: the flow has to reach far within few steps of training."""
 
 
 class BracketFlow(nn.Module):
-    """z ↦ z(1) of z' = J(κ_1 z) z + κ_3 z by ``steps`` Runge–Kutta steps, J(a) the bracket with Φa made skew.
+    """z ↦ z(1) of z' = J(κ_1 z) z + κ_3 z by ``steps`` Runge–Kutta steps, J(a) b the weak bracket of Φa and Φb.
 
-    J(a)_ij = ½ Σ_x ⋆_x (φ_i {Φa, φ_j} − φ_j {Φa, φ_i}),  {a, b} = N·(∇a × ∇b), summed over the vertices: the sum keeps
-    |z|² whatever the quadrature errs.  κ_1 makes the function whose rotated gradient carries the field, κ_3 spreads it;
-    both are filters of λ, learned, one set for all steps, near zero at first: the layer starts as the identity.  The
-    constant is not moved.  Both rates are bounded by what the steps can follow (speed × √λ_K and −κ_3, times the step,
-    at most 2.5; κ_3 < 1), so that no weights make it blow up.
-    (B, K) → (B, K), only on oriented surfaces;  Source: Orszag, J. Fluid Mech. 41, 1970 (pseudo-spectral methods);
-    Arakawa, J. Comput. Phys. 1, 1966 (skew brackets).
+    (J(a) b)_i = −Σ_x ⋆_x (Φb) {Φa, φ_i} at the vertices x,  {a, b} = N·(∇a × ∇b).  Whatever the quadrature errs, this
+    sum has (J(a) b)·a = 0 and leaves the constant: without κ_3 the flow keeps ∫Φz and zᵀκ_1z (for κ_1 = 1/λ the energy
+    of the velocity).  κ_1 makes the function whose rotated gradient carries the field, κ_3 spreads it; both are filters
+    of λ, learned, one set for all steps, near zero at first: the layer starts as the identity.  Both rates are bounded
+    in each step by what it can follow, so that no weights make it blow up.
+    (B, K) → (B, K), only on oriented surfaces;  Source: Arakawa, J. Comput. Phys. 1, 1966 (brackets with invariants);
+    Orszag, J. Fluid Mech. 41, 1970 (pseudo-spectral methods).
     """
 
-    def __init__(self, steps: int, n_parts: int):
+    def __init__(self, steps: int):
         super().__init__()
         self.steps = steps
-        self.carrier = Filter(1, 1, n_parts, noise=1e-3)
-        self.spread = Filter(1, 1, n_parts, noise=1e-3)
+        self.carrier = Filter(1, 1, 1, noise=1e-3)
+        self.spread = Filter(1, 1, 1, noise=1e-3)
+        gains = GAIN * torch.tensor([1.0, *(1 + 1 / pole for pole in POLES)])  # every term GAIN where λ̂ = 1
+        self.register_buffer("gains", gains[:, None], persistent=False)
 
     def forward(self, z: torch.Tensor, features: torch.Tensor, domain: Domain) -> torch.Tensor:
         gradients, n = tangent_gradients(domain), domain.n_vertices
-        modes, measure = domain.source.modes, domain.tensor("vertex_measure")
-        rows = torch.cat([modes, gradients])  # (3 N, K)
-        everything = domain.cached("modes_and_gradients", lambda: rows.T.contiguous())
-        back = domain.cached("bracket_weights", lambda: 0.5 * measure.repeat(3)[:, None] * rows)
-        moving = (~domain.source.harmonic).to(z.dtype)
+        modes, weights = domain.source.modes, domain.tensor("vertex_measure").repeat(2)[:, None]
+        back = domain.cached("bracket_weights", lambda: weights * gradients)
         h, top = 1.0 / self.steps, (domain.source.eigenvalues.max() * domain.scale2).sqrt()
         limit = REACH / h
         spread = self.spread(features)[0, 0]
         spread = torch.where(spread < 0, limit * torch.tanh(spread / limit), torch.tanh(spread))
-        carrier = self.carrier(features)[0, 0]
-        speed = (z * carrier) @ gradients.T
-        speed = (speed[:, :n].square() + speed[:, n:].square()).amax(dim=1, keepdim=True).clamp(min=1e-20).sqrt()
-        carrier = carrier / (1 + (speed * top / limit).pow(4)).pow(0.25)  # (B, K)
-
-        def rate(z: torch.Tensor) -> torch.Tensor:
-            a1, a2 = ((z * carrier) @ gradients.T).split(n, dim=1)
-            b, b1, b2 = (z @ everything).split(n, dim=1)
-            pulled = torch.cat([a1 * b2 - a2 * b1, a2 * b, -a1 * b], dim=1) @ back
-            return (pulled + spread * z) * moving
+        spread = spread * ~domain.source.harmonic
+        carrier = self.carrier(self.gains * features)[0, 0]
 
         for _ in range(self.steps):
-            at, total = z, torch.zeros_like(z)
+            at, total, slower = z, torch.zeros_like(z), None
             for ahead, weight in STAGES:
-                k = rate(at)
+                a1, a2 = ((at * carrier) @ gradients.T).split(n, dim=1)
+                if slower is None:
+                    speed = (a1.square() + a2.square()).amax(dim=1, keepdim=True).clamp(min=1e-20).sqrt()
+                    slower = (limit / (speed * top)).clamp(max=1.0)  # (B, 1)
+                b = slower * (at @ modes.T)
+                k = torch.cat([a2 * b, -a1 * b], dim=1) @ back + spread * at
                 total = total + weight * k
                 at = z + (h * ahead) * k
             z = z + h * total

@@ -13,11 +13,19 @@ POLES = tuple(10 ** (-1 + 3.5 * j / (N_POLES - 1)) for j in range(N_POLES))
 """Scales s_j of the resolvents, in units of λ̂ = λ · scale2."""
 
 
-def filter_features(basis: Basis, scale2: float, parts: tuple[str, ...]) -> torch.Tensor:
-    """(9 · n_parts, n): 1 and 1/(1 + λ̂/s_j) of each mode, in the rows of its part; harmonic ones in the first's."""
+def filter_features(basis: Basis, scale2: float, parts: tuple[str, ...], hats: int = 0) -> torch.Tensor:
+    """(F · n_parts, n), F = 9 + hats: 1, 1/(1 + λ̂/s_j) and hat functions of each mode's λ̂, in the rows of its part.
+
+    hats : piecewise linear functions with peaks at λ̂ = 0, 1, 2, …; the last one stays 1 beyond its peak.  Between
+           resonances a symbol changes faster than resolvents of −Δ can.  By Weyl's law λ̂_k is about k on surfaces.
+    Harmonic modes are in the rows of the first part.
+    """
     lam = (basis.eigenvalues * scale2).clamp(min=0)
     poles = torch.tensor(POLES, device=lam.device, dtype=lam.dtype)
     values = torch.cat([torch.ones_like(lam)[None], 1 / (1 + lam[None] / poles[:, None])])  # (9, n)
+    if hats:
+        peaks = torch.arange(hats, device=lam.device, dtype=lam.dtype)
+        values = torch.cat([values, (1 - (lam.clamp(max=hats - 1)[None] - peaks[:, None]).abs()).clamp(min=0)])
     rows = []
     for i, part in enumerate(parts):
         mask = basis.part == PART_CODES[part]
@@ -31,17 +39,17 @@ def parts_of(degree: int, dim: int) -> tuple[str, ...]:
 
 
 class Filter(nn.Module):
-    """κ(λ̂) = w_0 + Σ_j w_j / (1 + λ̂/s_j), one for each entry of a (n_out, n_in) matrix and each Hodge part.
+    """κ(λ̂) = w_0 + Σ_j w_j / (1 + λ̂/s_j) + hats, one for each entry of a (n_out, n_in) matrix and each Hodge part.
 
-    mean, noise : w_0 starts at mean + noise · N(0, 1), the others at noise · N(0, 1)/8
-    features (9 · n_parts, n) → multipliers (n_out, n_in, n)
+    mean, noise : w_0 starts at mean + noise · N(0, 1), the w_j at noise · N(0, 1)/8, hats at zero
+    features (F · n_parts, n) → multipliers (n_out, n_in, n)
     """
 
-    def __init__(self, n_out: int, n_in: int, n_parts: int, mean: float = 0.0, noise: float = 0.1):
+    def __init__(self, n_out: int, n_in: int, n_parts: int, mean: float = 0.0, noise: float = 0.1, hats: int = 0):
         super().__init__()
         weight = noise / N_POLES * torch.randn(n_out, n_in, n_parts, 1 + N_POLES)
         weight[..., 0] = mean + noise * torch.randn(n_out, n_in, n_parts)
-        self.weight = nn.Parameter(weight)
+        self.weight = nn.Parameter(torch.cat([weight, torch.zeros(n_out, n_in, n_parts, hats)], dim=-1))
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
         return self.weight.flatten(2) @ features
