@@ -13,5 +13,7 @@ pages = [
     st.Page("pages/tasks.py", title="Tasks", icon=":material/dataset:"),
     st.Page("pages/training.py", title="Training", icon=":material/model_training:"),
     st.Page("pages/model_comparison.py", title="Model Comparison", icon=":material/compare:"),
+    st.Page("pages/level_sets.py", title="Level Sets", icon=":material/bubble_chart:"),
+    st.Page("pages/learn.py", title="Learn", icon=":material/school:"),
 ]
 st.navigation(pages, position="hidden" if get_state().present else "sidebar").run()

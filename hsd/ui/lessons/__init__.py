@@ -1,4 +1,4 @@
-"""The eight lessons of the page Learn, in their order.  Each computes its view and its answer with hsd at that moment."""
+"""The eight lessons of the page Learn, in their order.  View and answer are computed by hsd at that moment."""
 
 from hsd.ui.lessons.base import Lesson, Question, Switch, View
 from hsd.ui.lessons.fields import BETTI, RIM, SPLIT

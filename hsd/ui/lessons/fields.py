@@ -64,13 +64,15 @@ def show_split(state: LearnState, theme: str) -> View:
     )
     off = float(np.abs(parts.inner - np.diag(np.diag(parts.inner))).max())
     numbers = (
-        f"Largest inner product of two parts: {off:.1e} of ‖ω‖²; what the three solves leave over: {parts.residual:.1e} "
+        f"Largest inner product of two parts: {off:.1e} of ‖ω‖²; what the three solves leave over: "
+        f"{parts.residual:.1e} "
         f"of ‖ω‖. b₁ = {b}."
     )
     why = (
         f"Parts are orthogonal, so energies add up (Pythagoras): 100 − {share['exact']:.1f} − {share['coexact']:.1f} = "
     )
-    why += f"{abs(100 - share['exact'] - share['coexact']):.1f}; hsd computes γ from a solve of its own: {share['harmonic']:.1f} %."
+    left = abs(100 - share["exact"] - share["coexact"])
+    why += f"{left:.1f}; hsd computes γ from a solve of its own: {share['harmonic']:.1f} %."
     if b == 0:
         why += " It has to be zero: b₁ = 0, a sphere has no harmonic 1-form."
     question = Question(
@@ -92,7 +94,8 @@ def show_split(state: LearnState, theme: str) -> View:
 
 SPLIT = Lesson(
     "Hodge decomposition",
-    "Every $k$-form is a sum of three in exactly one way: an exact part $d\\alpha$ (for 1-forms a gradient, with sources and "
+    "Every $k$-form is a sum of three in exactly one way: an exact part $d\\alpha$ (for 1-forms a gradient, with "
+    "sources and "
     "sinks), a coexact part $\\delta\\beta$ (a rotated gradient, with vortices) and a harmonic part $\\gamma$ with "
     "$d\\gamma=0$ and $\\delta\\gamma=0$. The three are orthogonal, because $\\langle d\\alpha,\\delta\\beta\\rangle="
     "\\langle dd\\alpha,\\beta\\rangle=0$, so energies add up. The harmonic part has neither sources nor vortices: it "
@@ -158,7 +161,8 @@ def show_betti(state: LearnState, theme: str) -> View:
         f"The whole {SHAPES[state.shape]} has b₁ = {2 * genus}. Cut two discs out of it. How many independent harmonic "
         "1-forms (absolute condition) does what is left have?",
         punctured[1],
-        f"Each disc lowers χ by one: {2 - 2 * genus} − 2 = {-2 * genus}. The first hole only turns b₂ from 1 to 0, its rim "
+        f"Each disc lowers χ by one: {2 - 2 * genus} − 2 = {-2 * genus}. The first hole only turns b₂ from 1 to 0, "
+        f"its rim "
         "is the boundary of all the rest. The second adds a loop that bounds nothing: b₁ = b₀ + b₂ − χ = 1 + 0 − "
         f"({-2 * genus}) = {punctured[1]}. Cut them and count.",
     )
@@ -175,7 +179,8 @@ BETTI = Lesson(
     "Betti numbers and harmonic fields",
     "The Betti number $b_k$ counts the independent $k$-cycles that bound nothing: $b_0$ pieces, $b_1$ loops, $b_2$ "
     "enclosed cavities. Hodge's theorem says that each class of closed forms modulo exact ones contains exactly one "
-    "harmonic form, so there are exactly $b_k$ of them. A harmonic 1-form is fixed by its periods, its circulations around "
+    "harmonic form, so there are exactly $b_k$ of them. A harmonic 1-form is fixed by its periods, its circulations "
+    "around "
     "the $b_1$ generators drawn. Bending the surface changes the fields, never their number. We therefore count "
     "first, with integers, and then compute that many: deciding which small eigenvalue is zero would be a guess.",
     r"\dim\{\gamma:\ d\gamma=0,\ \delta\gamma=0\} = b_k = \dim\ker\partial_k-\dim\operatorname{im}\partial_{k+1}",
@@ -221,16 +226,20 @@ def show_rim(state: LearnState, theme: str) -> View:
     absolute, relative = (cached.homology_of(mesh, bc).betti("Q") for bc in ("absolute", "relative"))
     share = rim_share(mesh, "relative")
     numbers = (
-        f"b(M) = ({', '.join(map(str, absolute))}), b(M, ∂M) = ({', '.join(map(str, relative))}). In force: {state.rim}; "
-        f"the field shown has period {circulations(solver, 1, gamma)[j]:.4f} over its generator, and its largest number on "
+        f"b(M) = ({', '.join(map(str, absolute))}), b(M, ∂M) = ({', '.join(map(str, relative))}). In force: "
+        f"{state.rim}; "
+        f"the field shown has period {circulations(solver, 1, gamma)[j]:.4f} over its generator, and its largest "
+        f"number on "
         f"a rim edge is {rim_share(mesh, state.rim):.1e} of the largest."
     )
     question = Question(
         "Under the relative condition the form is zero on every boundary edge. Where does its harmonic 1-form run?",
         direction_of(share),
         f"b₁(M, ∂M) = {relative[1]}, so there is one for each arc from rim to rim. On rim edges its numbers are zero "
-        f"({share:.1e} of the largest), so nothing runs along the rim and the field meets it at a right angle. Under the "
-        f"absolute condition it is the other way round ({rim_share(mesh, 'absolute'):.2f}): tangential, around the holes. "
+        f"({share:.1e} of the largest), so nothing runs along the rim and the field meets it at a right angle. Under "
+        f"the "
+        f"absolute condition it is the other way round ({rim_share(mesh, 'absolute'):.2f}): tangential, around the "
+        f"holes. "
         "On orientable surfaces ⋆ turns one into the other by 90°.",
         choices=DIRECTIONS,
     )
@@ -244,7 +253,8 @@ def show_rim(state: LearnState, theme: str) -> View:
 
 RIM = Lesson(
     "Boundary conditions",
-    "On a shape with boundary, $d$ and $\\delta$ are adjoint only if a boundary term vanishes, and there are two natural "
+    "On a shape with boundary, $d$ and $\\delta$ are adjoint only if a boundary term vanishes, and there are two "
+    "natural "
     "ways. *Absolute*: nothing is imposed on the cochain; harmonic 1-forms come out tangential to the boundary and "
     "there are $b_k(M)$ of them. *Relative*: the cochain is zero on boundary simplices; harmonic 1-forms are normal to "
     "the boundary and are counted by $b_k(M,\\partial M)$. On orientable shapes of dimension $n$ the two counts mirror "

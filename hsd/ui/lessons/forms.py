@@ -167,8 +167,10 @@ def show_derivatives(state: LearnState, theme: str) -> View:
         f"δdf looks like f, c times as large. For f = {POLYNOMIALS[degree]} on the unit sphere, what is c? "
         "(Within 3 % is right.)",
         made.ratio,
-        f"Multiply δdf = c f by f: c = ⟨f, δdf⟩/⟨f, f⟩ = ‖df‖²/‖f‖² = {made.ratio:.4f} on this mesh. On the smooth sphere "
-        f"c = ℓ(ℓ + 1) = {degree * (degree + 1)}: f is a spherical harmonic of degree ℓ = {degree}, an eigenfunction of "
+        f"Multiply δdf = c f by f: c = ⟨f, δdf⟩/⟨f, f⟩ = ‖df‖²/‖f‖² = {made.ratio:.4f} on this mesh. On the smooth "
+        f"sphere "
+        f"c = ℓ(ℓ + 1) = {degree * (degree + 1)}: f is a spherical harmonic of degree ℓ = {degree}, an eigenfunction "
+        f"of "
         "Δ = δd.",
         tolerance=0.03 * made.ratio,
     )
@@ -267,10 +269,12 @@ def show_twice(state: LearnState, theme: str) -> View:
         else "So ddf = 0 for every f, on every mesh: black everywhere."
     )
     question = Question(
-        "Suppose one edge inside the mesh counts with the wrong sign in d₁. For a general f, in how many triangles does "
+        "Suppose one edge inside the mesh counts with the wrong sign in d₁. For a general f, in how many triangles "
+        "does "
         "d df stop being zero?",
         len(made.hit),
-        f"In the {len(made.hit)} triangles that share the edge: there df(e) enters with the wrong sign, so the sum around "
+        f"In the {len(made.hit)} triangles that share the edge: there df(e) enters with the wrong sign, so the sum "
+        f"around "
         f"the triangle is ±2 df(e) = ±{top:.4f} instead of 0. All others never see this edge. Switch it on to see it.",
     )
     code = (
@@ -283,7 +287,8 @@ def show_twice(state: LearnState, theme: str) -> View:
 
 TWICE = Lesson(
     "Why d∘d = 0",
-    "Walk around a triangle $abc$ and add the differences of $f$: every vertex comes once as an end and once as a start, "
+    "Walk around a triangle $abc$ and add the differences of $f$: every vertex comes once as an end and once as a "
+    "start, "
     "so the sum is $(f_b-f_a)+(f_c-f_b)+(f_a-f_c)=0$. In general $dd\\omega$ sums $\\omega$ over the boundary of a "
     "boundary, and that is empty: $\\partial\\partial=0$. This is one identity of integers, without limit or rounding, "
     "on curved and on one-sided surfaces alike; in space it reads curl grad $=0$ and div curl $=0$. It makes every "

@@ -53,7 +53,8 @@ def show_spectrum(state: LearnState, theme: str) -> View:
     list_of = ", ".join(f"{level} (×{m})" for level, m in seen.items())
     near = np.abs(energy.eigenvalues - ASKED) < 1.0
     numbers = (
-        f"With {cut} of {n} modes the relative error is {energy.errors[cut]:.4f}; all of them reach {energy.floor:.4f}. "
+        f"With {cut} of {n} modes the relative error is {energy.errors[cut]:.4f}; all of them reach "
+        f"{energy.floor:.4f}. "
         f"Parseval: |‖ω‖² − Σ|cᵢ|² − ‖rest‖²| / ‖ω‖² = {energy.parseval:.1e}."
     )
     kinds = "function" if k == 0 else "1-form"
@@ -67,7 +68,8 @@ def show_spectrum(state: LearnState, theme: str) -> View:
         f"On the unit sphere the eigenvalues of Δ{'₀₁'[k]} cluster at ℓ(ℓ + 1): {list_of}. How many independent "
         f"{kinds}s belong to the next value, 12?",
         int(near.sum()),
-        f"hsd finds {int(near.sum())} eigenvalues between {low:.3f} and {high:.3f} (an inertia count proves that none is "
+        f"hsd finds {int(near.sum())} eigenvalues between {low:.3f} and {high:.3f} (an inertia count proves that none "
+        f"is "
         f"missing): {more}. Cutting inside such a block keeps an arbitrary part of it.",
     )
     code = (
@@ -81,11 +83,13 @@ def show_spectrum(state: LearnState, theme: str) -> View:
 
 SPECTRUM = Lesson(
     "Spectrum and truncation",
-    "The Laplacian $\\Delta_k$ has an orthonormal basis of eigenforms, and its eigenvalues $\\lambda\\ge 0$ are squared "
+    "The Laplacian $\\Delta_k$ has an orthonormal basis of eigenforms, and its eigenvalues $\\lambda\\ge 0$ are "
+    "squared "
     "frequencies. The harmonic forms are exactly those with $\\lambda=0$; all others are exact or coexact. A smooth "
     "field has little energy in high modes, so a sum of few modes comes close: the error obeys "
     "$\\|\\omega-\\omega_m\\|^2\\le\\langle\\omega,\\Delta\\omega\\rangle/\\lambda_{m+1}$, and no other "
-    "$m$ modes promise more. Equal eigenvalues come in blocks: single modes within one are a choice, the space they span is not. "
+    "$m$ modes promise more. Equal eigenvalues come in blocks: single modes within one are a choice, the space they "
+    "span is not. "
     "A truncation should end between blocks, and should keep every harmonic form.",
     r"\omega_m=\sum_{i\le m}\langle\varphi_i,\omega\rangle\,\varphi_i,\qquad "
     r"\|\omega-\omega_m\|^2=\|\omega\|^2-\sum_{i\le m}|c_i|^2",

@@ -1,4 +1,4 @@
-"""Lesson 8: what a topology-blind smoothing does to the harmonic coefficients of a field, beside one that keeps them."""
+"""Lesson 8: what a topology-blind smoothing does to harmonic coefficients, beside one that keeps them."""
 
 from __future__ import annotations
 
@@ -120,7 +120,8 @@ def show_topology(state: LearnState, theme: str) -> View:
     )
     start = made.loops["hodge"][:, 0]
     numbers = (
-        f"At t = {TIMES[step]:.3g} L² the harmonic coefficients are {100 * made.kept['blind'][step]:.2f} % (components) and "
+        f"At t = {TIMES[step]:.3g} L² the harmonic coefficients are {100 * made.kept['blind'][step]:.2f} % "
+        f"(components) and "
         f"{100 * made.kept['hodge'][step]:.2f} % (Hodge) of those of ω. Circulation of the harmonic part, components | "
         f"Hodge: {around}; at first {', '.join(f'{c:.3f}' for c in start)}. Vectors at vertices alone cost "
         f"{100 * (1 - made.kept['blind'][0]):.1f} % at t = 0."
@@ -128,15 +129,19 @@ def show_topology(state: LearnState, theme: str) -> View:
     question = Question(
         f"Both are smoothed until t = {TIMES[ASKED]:.2g} L². What becomes of the circulation around the holes?",
         outcome(made),
-        f"After t = {TIMES[ASKED]:.2g} L² smoothing the three components has left {100 * made.kept['blind'][ASKED]:.1f} %, "
-        f"the Hodge flow {100 * made.kept['hodge'][ASKED]:.4f} %. Components tend to a constant vector c, and the form of "
-        "a constant vector is d(c·x), exact: circulation zero around every loop. Under e^(−tΔ) modes decay like e^(−λt), "
+        f"After t = {TIMES[ASKED]:.2g} L² smoothing the three components has left "
+        f"{100 * made.kept['blind'][ASKED]:.1f} %, "
+        f"the Hodge flow {100 * made.kept['hodge'][ASKED]:.4f} %. Components tend to a constant vector c, and the "
+        f"form of "
+        "a constant vector is d(c·x), exact: circulation zero around every loop. Under e^(−tΔ) modes decay like "
+        "e^(−λt), "
         "and harmonic ones have λ = 0.",
         choices=OUTCOMES,
     )
     code = (
         "import hsd\nfrom hsd.hodge.compose import Composer\nfrom hsd.hodge.heat import HeatFlow\n"
-        f'from hsd.hodge.presets import preset\n\nmesh = hsd.gallery("{state.blind}", {N})\nsolver = hsd.HodgeSolver(mesh)\n'
+        f'from hsd.hodge.presets import preset\n\nmesh = hsd.gallery("{state.blind}", {N})\nsolver = '
+        f"hsd.HodgeSolver(mesh)\n"
         'omega = Composer(solver).form(preset("mixture", mesh, 1, solver.betti[1]))\n'
         "parts = hsd.Decomposer(mesh, 1, solver=solver)(omega)\nflow = HeatFlow(solver, parts, 1e-4, 10.0)\n"
         "later = flow.field(1.0)\nhsd.decompose(mesh, later, 1).harmonic_coefficients  # those of omega"

@@ -1,0 +1,59 @@
+"""Learn: eight short lessons on forms, each with a live view, a question and a link to hand out."""
+
+from functools import partial
+
+import streamlit as st
+
+from hsd.ui import learn_frame as frame
+from hsd.ui.lessons import LESSONS
+from hsd.ui.page import page
+from hsd.ui.state import get_state
+from hsd.ui.viewer import show
+
+memory = {}
+HEIGHT = {False: 340, True: 330}
+
+
+def domain(state):
+    """The view of the lesson is computed before the header, which speaks of its mesh."""
+    memory["view"] = LESSONS[state.learn.lesson - 1].show(state.learn, state.theme)
+    return frame.domain_of(state, memory["view"])
+
+
+def words(lesson, number: int) -> None:
+    st.markdown(f"#### {frame.titles()[number]}\n{lesson.text}")
+    st.latex(lesson.formula)
+    frame.ask(memory["view"].question, number)
+    if frame.further(number):
+        st.markdown(frame.further(number))
+
+
+def below(state, view) -> None:
+    code, link = st.tabs(["Code", "Link to hand out"], key="learn/tabs", on_change="rerun")
+    if code.open:
+        code.code(view.code, language="python")
+    if link.open:
+        for name, address in frame.links(state, view).items():
+            link.caption(f"{name}: lesson, switches and sliders; never an answer.")
+            link.code(address, language=None)
+
+
+def main() -> None:
+    frame.lesson_list()
+    state, view = get_state(), memory["view"]
+    number = state.learn.lesson
+    lesson = LESSONS[number - 1]
+    frame.bar(lesson)
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        scene = frame.without_keys(view.scene)
+        show(scene, f"learn/{number}", height=HEIGHT[state.present], on_controls=partial(frame.moved, view))
+        st.markdown(view.numbers)
+        st.caption(frame.conditions(view))
+        below(state, view)
+    with right:
+        words(lesson, number)
+
+
+with page("Learn", "", domain):
+    main()
