@@ -5,7 +5,6 @@ import streamlit as st
 from hsd.errors import HsdError
 from hsd.ui import comparison_answers as answers
 from hsd.ui import comparison_compose as compose
-from hsd.ui import comparison_models as models
 from hsd.ui import comparison_panels as panels
 from hsd.ui import comparison_view as view
 from hsd.ui.page import page
@@ -42,13 +41,8 @@ def main() -> None:
     bar.done()
     scene = panels.canvas(state, ready, found)
     panels.refusals(state, ready)
-    if not models.shipped_labels(ready.task.name) and not state.own_runs:
-        st.info(
-            f"No trained model of {ready.task.title} is here: train one on the page Training, or make the shipped ones "
-            f"by `python -m hsd pretrain --tasks {ready.task.name} --out out/pretrain`."
-        )
-    elif not ready.models:
-        st.info("Choose models at the left; the truth is shown meanwhile.")
+    if missing := view.missing_words(state, ready):
+        st.info(missing)
     panels.details(state, ready, found, scene)
     st.caption(view.conditions(ready))
 

@@ -89,7 +89,7 @@ class Digest:
         return self.bars.betti0(levels, rule.min_persistence * size)
 
 
-def test_numbers(data: Mapping) -> tuple[int, np.ndarray]:
+def held_out_numbers(data: Mapping) -> tuple[int, np.ndarray]:
     """Seed and numbers of the test samples of the data that a checkpoint was trained with (``manifest["data"]``)."""
     seed = int(data.get("seed", 0))
     split = int((data.get("split") or {}).get("seed", seed))

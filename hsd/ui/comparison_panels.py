@@ -76,7 +76,6 @@ def _other_task() -> None:
 def _sample_widgets(state: AppState, ready: Ready | None, compose_here: bool) -> None:
     if state.comparison.composed:
         if not compose_here:
-            st.caption("The sample composed on Model Comparison.")
             st.button("Back to drawn samples", key="comparison:ended", on_click=compose.ended, width="stretch")
         elif ready is not None:
             bound_toggle("Edit on the canvas", "comparison.edit")

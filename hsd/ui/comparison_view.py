@@ -191,10 +191,20 @@ def sample_words(state: AppState, ready: Ready) -> str:
     return text + "".join(f"; {', '.join(names)}: {said[part]}" for part, names in parts.items()) + "."
 
 
-def domain_of(state: AppState, ready: Ready | None) -> Domain:
-    """Header and provenance of the page."""
+def missing_words(state: AppState, ready: Ready) -> str:
+    """What is said where no model takes part, "" where one does; the truth is shown meanwhile."""
+    if not comparison_models.shipped_labels(ready.task.name) and not state.own_runs:
+        return (
+            f"No trained model of {ready.task.title} is here: train one on the page Training, or make the shipped ones "
+            f"by `python -m hsd pretrain --tasks {ready.task.name} --out out/pretrain`."
+        )
+    return "" if ready.models else "Choose models at the left; the truth is shown meanwhile."
+
+
+def domain_of(state: AppState, ready: Ready | None, title: str = "Model Comparison") -> Domain:
+    """Header and provenance of a page of that title."""
     if ready is None:
-        return Domain(None, ("", ""), f"Model Comparison · {device_words()} · hsd {__version__}")
+        return Domain(None, ("", ""), f"{title} · {device_words()} · hsd {__version__}")
     mesh, kinds = ready.mesh, ("vertices", "edges", "triangles", "tetrahedra")
     sizes = [f"{n:,}".replace(",", "\u202f") for n in (mesh.complex.n_vertices, mesh.complex.n(mesh.dim))]
     badges = (f"{mesh.name}: {sizes[0]} vertices", f"{sizes[1]} {kinds[mesh.dim]}")

@@ -1,0 +1,223 @@
+"""What Level Sets shows, without its layout: level sets of the sample in force in caches, scene, cases, words."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from hsd.ui import comparison_models, task_view
+from hsd.ui import comparison_view as shared
+from hsd.ui.comparison_answers import Ready, model_key
+from hsd.ui.comparison_models import Model
+from hsd.ui.comparison_work import Outcome
+from hsd.ui.held_out import Pass
+from hsd.ui.level_sets_work import STEPS, LevelField, level_field, limits_of
+from hsd.ui.state import AppState
+from hsd.viz.level_sets import Layer, Leveled, layer_of, levels_scene
+from hsd.viz.level_sets_figures import LevelCurve, levels_figure
+from hsd.viz.palettes import MODELS
+from hsd.viz.scene import Scene
+from hsd.viz.style import Ink
+from hsd.viz.task_scene import Place, symbol_of
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """The sample's level sets: truth, models, and the shortest bar that counts as a fraction of the truth's range."""
+
+    truth: LevelField
+    found: Mapping[Model, LevelField]
+    least: float
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        return limits_of(self.truth.values)
+
+
+def levels_of(state: AppState, ready: Ready, answers: Mapping[Model, Outcome]) -> Levels:
+    """Level sets of the truth and of every answer."""
+    least, truth = state.levels.least / 100, shared.truth_of(ready)
+    true = _field(("truth",), ready.key, least, ready, truth)
+    found = {m: _field(model_key(ready, m), ready.key, least, ready, a.nodes) for m, a in answers.items()}
+    return Levels(true, found, least)
+
+
+@st.cache_resource(max_entries=192, show_spinner=False)
+def _field(who: tuple, key: tuple, least: float, _ready: Ready, _nodes: np.ndarray) -> LevelField:
+    yardstick = comparison_models.yardstick_of(_ready.task, _ready.ground)
+    return level_field(yardstick, _nodes, shared.truth_of(_ready), least)
+
+
+# ---- pictures ----------------------------------------------------------------------------------------------------
+
+
+def scene_of(state: AppState, ready: Ready, levels: Levels) -> Scene:
+    """The linked views."""
+    place = task_view.place_of(ready.mesh, "slice")
+    low, high = levels.limits
+    least = levels.least * (high - low)
+    name = place.surface.name
+    true = _layer(("truth",), ready.key, name, levels.least, place, "Truth", levels.truth, least, None)
+    layers = [true]
+    for model, field in levels.found.items():
+        key = model_key(ready, model)
+        layers.append(_layer(key, ready.key, name, levels.least, place, model.title, field, least, true))
+    step, symbol = state.levels.step, symbol_words(ready)
+    return levels_scene(place, layers, (low, high), symbol, step, theme=state.theme, caption=caption(state, ready))
+
+
+@st.cache_resource(max_entries=192, show_spinner=False)
+def _layer(
+    who: tuple, key: tuple, place: str, share: float, _place: Place, _title: str, _field: LevelField, _least: float,
+    _like: Layer | None,
+) -> Layer:  # fmt: skip
+    return layer_of(_place, Leveled(_title, _field.values, _field.tree, _field.counts), _least, _like)
+
+
+def figure_of(state: AppState, levels: Levels, ink: Ink):
+    """β0 and IoU against the threshold."""
+    curves = [LevelCurve("truth", MODELS["truth"], levels.truth.counts, None)]
+    curves += [LevelCurve(m.title, m.look, f.counts, f.overlaps) for m, f in levels.found.items()]
+    return levels_figure(100 * np.array(STEPS), curves, state.levels.step, ink)
+
+
+# ---- words -------------------------------------------------------------------------------------------------------
+
+
+def symbol_words(ready: Ready) -> str:
+    """The field whose level sets are compared."""
+    target = ready.sample.target
+    if not target.is_vector:
+        return symbol_of(target)
+    return "|ω|" if ready.mesh.dim == 2 else f"|{symbol_of(target)}|"
+
+
+def field_words(ready: Ready) -> str:
+    """The same in a sentence."""
+    target = ready.sample.target
+    if not target.is_vector:
+        return f"Level sets of {target.title}."
+    if ready.mesh.dim == 2:
+        return "Level sets of the vorticity's size |ω|, ω = δ of the flux 1-form, at the vertices."
+    return f"Level sets of the length of {target.title}; drawn where the components in the ball meet z = 0."
+
+
+def caption(state: AppState, ready: Ready) -> str:
+    """The sentence under the picture."""
+    text = f"{shared.sample_words(state, ready)} {field_words(ready)} "
+    text += (
+        "Each component of {u ≥ t} has its own colour, where it can that of the truth's component there; grey: below t"
+    )
+    return text + (", dark: left out by the filter." if state.levels.least else ".")
+
+
+def level_at(levels: Levels, step: int) -> float:
+    """Threshold of a step."""
+    low, high = levels.limits
+    return low + STEPS[step] * (high - low)
+
+
+# ---- the test set ------------------------------------------------------------------------------------------------
+
+
+def cases_of(state: AppState, found: Pass, step: int):
+    """Cases by kind: "agree" at a step, where the favourite alone is right; "differ" at any of the nine levels."""
+    from hsd.metrics.disagreement import agreement_cases, disagreement_cases
+    from hsd.metrics.levels import LevelRule
+
+    rule = LevelRule(STEPS, state.levels.least / 100)
+    counts = {m.key: d.counts(rule) for m, d in found.found.items()}
+    errors = {m.key: d.relative_l2 for m, d in found.found.items()}
+    truth = found.truth.counts(rule)
+    agree = agreement_cases(truth, counts, errors, step, favourite_of(state, found))
+    return {"agree": agree, "differ": disagreement_cases(truth, counts, errors, range(10, 100, 10))}
+
+
+def favourite_of(state: AppState, found: Pass) -> str:
+    """The model that is to be right: the state's where it takes part, else the first."""
+    keys = [m.key for m in found.found]
+    return state.levels.favourite if state.levels.favourite in keys else next(iter(keys), "")
+
+
+def case_rows(found: Pass, cases) -> dict[str, list]:
+    """One row a case: sample, threshold, β0 of the truth, and β0 with the error of every model in it."""
+    titles = {m.key: m.title for m in found.found}
+    rows: dict[str, list] = {"sample": [], "threshold, %": [], "β0 truth": []}
+    names = dict.fromkeys(key for case in cases for key in case.counts)
+    rows |= {f"{titles[key]}: β0 (L²)": [] for key in names}
+    for case in cases:
+        rows["sample"].append(int(found.numbers[case.row]))
+        rows["threshold, %"].append(case.level)
+        rows["β0 truth"].append(case.truth)
+        for key in names:
+            text = f"{case.counts[key]} ({case.errors[key]:.3f})" if key in case.counts else ""
+            rows[f"{titles[key]}: β0 (L²)"].append(text)
+    return rows
+
+
+def summary(state: AppState, found: Pass, cases, step: int) -> str:
+    """What the search found, in words."""
+    n, titles = len(found.numbers), {m.key: m.title for m in found.found}
+    who = titles.get(favourite_of(state, found), "")
+    agree, differ = len(cases["agree"]), len(cases["differ"])
+    if len(found.found) < 2:
+        return "Choose at least two models to compare their topology."
+    if agree:
+        one = cases["agree"][0]
+        wrong = ", ".join(titles[key] for key in one.wrong)
+        first = (
+            f"At {step} % truth and {who} agree on β0 where another model does not in {agree} of {n} samples, most "
+            f"clearly in sample {found.numbers[one.row]} (β0 = {one.truth}; wrong: {wrong})."
+        )
+    else:
+        first = (
+            f"These {n} samples have none on which truth and {who} agree on β0 at {step} % and another model does not."
+        )
+    second = f" Models whose errors lie within 10 % differ in β0 at one of nine levels in {differ} of {n} samples."
+    return first + (second if differ else f" No two models with errors within 10 % differ in β0 in these {n} samples.")
+
+
+# ---- files -------------------------------------------------------------------------------------------------------
+
+
+def levels_npz(state: AppState, ready: Ready, levels: Levels, provenance: Mapping[str, str]) -> bytes:
+    """Fields, labels of components at the threshold, β0 and IoU at all steps."""
+    t, out = level_at(levels, state.levels.step), io.BytesIO()
+    arrays = {"fractions": np.array(STEPS), "threshold": np.array(t), "provenance": np.array(json.dumps(provenance))}
+    for name, field in {"truth": levels.truth, **{m.key: f for m, f in levels.found.items()}}.items():
+        name = name.replace(":", "_")
+        arrays[f"field_{name}"] = field.values
+        arrays[f"component_{name}"] = field.tree.labels(field.values, t)
+        arrays[f"betti0_{name}"], arrays[f"iou_{name}"] = field.counts, field.overlaps
+    np.savez_compressed(out, **arrays)
+    return out.getvalue()
+
+
+def code(state: AppState, ready: Ready, levels: Levels) -> str:
+    """The lines of Python that make the numbers at the threshold."""
+    choice, name = state.comparison, ready.task.name
+    path = next((str(m.path) for m in levels.found), f"assets/checkpoints/{name}/hsd.safetensors")
+    return f"""import numpy as np
+from hsd.data.ground import Ground
+from hsd.data.tasks import task
+from hsd.metrics import LevelRule, Pair
+from hsd.metrics.topology import betti0_counts, iou, s_beta0
+from hsd.training.evaluate import yardstick_of
+from hsd.training.predictor import load
+
+problem, predictor = task("{name}"), load("{path}")
+domain = predictor.domain
+made = problem.realise([problem.sample({state.seed}, {choice.sample})], Ground(domain.mesh))
+prediction = predictor(domain, made.inputs["{ready.task.inputs[0].name}"], made.coefficients)
+yardstick = yardstick_of(domain, "{name}")
+truth = Pair.of_forms(yardstick, made.target, made.target).nodes_g
+rule = LevelRule(({STEPS[state.levels.step]},), min_persistence={levels.least})
+pair = Pair.of_nodes(yardstick, prediction.nodes, truth, rule=rule)
+print("β0 of prediction and truth", *betti0_counts(pair), "IoU", iou(pair).item())
+nine = Pair.of_nodes(yardstick, prediction.nodes, truth, rule=LevelRule(min_persistence={levels.least}))
+print("S_β0", s_beta0(nine).item(), "IoU", iou(nine).item())"""
