@@ -1,9 +1,9 @@
-"""Spectral Energy: a field in the modes of Δ_k, Weyl's law, truncation and its error."""
+"""Spectral Energy: a field in the modes of Δ_k, Weyl's law, truncation and its error; models beside the truth."""
 
 import streamlit as st
 
 from hsd.errors import HsdError
-from hsd.ui import cached
+from hsd.ui import cached, spectra_panels
 from hsd.ui import spectrum_view as view
 from hsd.ui.bound import bound_number, bound_segments, bound_selectbox, bound_toggle
 from hsd.ui.eigenwork import ready_basis
@@ -166,5 +166,12 @@ def main(p) -> None:
             st.code(view.energy_code(state, p.mesh, field, cut), language="python")
 
 
-with page("Spectral Energy", "The energy of a field in each mode, and what is left when the spectrum is cut.") as p:
-    main(p)
+if get_state().spectrum.of == "models":
+    models = spectra_panels.Models()
+    with page("Spectral Energy", "", models.domain):
+        spectra_panels.choice()
+        models.main()
+else:
+    with page("Spectral Energy", "The energy of a field in each mode, and what is left when the spectrum is cut.") as p:
+        spectra_panels.choice()
+        main(p)

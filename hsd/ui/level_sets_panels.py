@@ -42,7 +42,7 @@ def canvas(state: AppState, ready: Ready, levels: Levels) -> None:
     scene = view.scene_of(state, ready, levels)
     columns = scene.columns_of_panels or 1
     rows = -(-len(scene.panels) // columns)
-    show(scene, f"levels/{ready.task.name}", height={1: 340}.get(rows, 280 * rows), on_controls=_moved)
+    show(scene, f"levels/{ready.task.name}", height={1: 300}.get(rows, 260 * rows), on_controls=_moved)
 
 
 def _moved(values: Mapping[str, float]) -> None:
@@ -65,9 +65,9 @@ def numbers(state: AppState, ready: Ready, levels: Levels, answers: Mapping[Mode
         config["field"] = st.column_config.TextColumn(pinned=True)
         st.dataframe(rows, hide_index=True, column_config=config, key="levels/table")
         st.caption(
-            "S_β0 and IoU: means over 10 %, 20 % … 90 % of the truth's range; exp(−|β0_p − β0_g| / max(β0_g, 1)) and "
-            "|A_p ∩ A_g| / |A_p ∪ A_g| by area or volume of A = {u ≥ t}, the whole of truth and model. Components are "
-            "those of the subcomplex of vertices ≥ t; ties count as in."
+            "S(t) = exp(−|β0_p − β0_g| / max(β0_g, 1)) and IoU(t) = |A_p ∩ A_g| / |A_p ∪ A_g| of A = {u ≥ t}, by area "
+            "or volume; S_β0 and IoU: their means over 10 %, 20 % … 90 % of the truth's range. Components are those of "
+            "the subcomplex of vertices ≥ t; ties count as in."
         )
 
 

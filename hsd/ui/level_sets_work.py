@@ -45,7 +45,7 @@ def level_field(yardstick: Yardstick, nodes: np.ndarray, truth: np.ndarray, leas
     from hsd.metrics.pair import Pair
     from hsd.metrics.topology import betti0_counts, iou, s_beta0
 
-    pair = Pair.of_nodes(yardstick, nodes[None], truth[None], rule=LevelRule(min_persistence=least))
+    pair = Pair.of_nodes(yardstick, np.array(nodes)[None], np.array(truth)[None], rule=LevelRule(min_persistence=least))
     values, true = (x[0] for x in pair.level_arrays)
     if not np.isfinite(values).all():
         raise InputError("A field that is not finite has no level sets.", "not_finite")
@@ -82,8 +82,8 @@ def likeness(counts: np.ndarray, truth: np.ndarray) -> np.ndarray:
 def level_rows(
     truth: LevelField, found: Mapping[str, LevelField], errors: Mapping[str, float], step: int
 ) -> dict[str, list]:
-    """The table at a step: β0, how like the truth's, overlap; means over nine levels; relative L2 error."""
-    names = ("field", "β0 at t", "exp(−|Δβ0|/β0) at t", "IoU at t", "S_β0", "IoU", "Relative L²")
+    """The table at a step: β0, likeness to the truth's, overlap; means over nine levels; relative L2 error."""
+    names = ("field", "β0(t)", "S(t)", "IoU(t)", "S_β0", "IoU", "Rel. L²")
     rows: dict[str, list] = {name: [] for name in names}
     for title, one in {"truth": truth, **found}.items():
         mine = title != "truth"
