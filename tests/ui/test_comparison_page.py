@@ -46,7 +46,7 @@ def _private(root, tmp_path_factory, monkeypatch):
 
 
 def opened(name: str = QUICK, **parameters) -> AppTest:
-    app = AppTest.from_file(PAGE, default_timeout=120)
+    app = AppTest.from_file(PAGE, default_timeout=300)
     for key, value in {"problem": name, "models": "~".join(LABELS), **parameters}.items():
         app.query_params[key] = str(value)
     return app.run()
