@@ -102,6 +102,25 @@ OTHER_ROWS: dict[str, dict[str, Any]] = {
     "paper": PRESETS["paper"],
 }
 
+OWN_ROWS: dict[str, dict[str, dict[str, Any] | None]] = {  # beside or (None) instead of those
+    "vorticity_dynamics": {
+        "without fiber": None,
+        "without global path": None,
+        "without flow, one product layer": {"flow": 0, "products": 1},
+        "without flow": {"flow": 0},
+        "with one product layer": None,
+        "16 steps of the flow": {"flow": 16},
+        "128 modes": {"n_modes": 128},
+    },
+    "torus_helmholtz": {"without hat functions": {"hats": 0}},
+    "magnetostatics": {"without lift": {"lift": 0}, "256 modes": {"n_modes": 256}},
+}
+
+
+def _other_rows(task: str) -> dict[str, dict[str, Any]]:
+    return {label: row for label, row in {**OTHER_ROWS, **OWN_ROWS.get(task, {})}.items() if row is not None}
+
+
 SMOKE: dict[str, Any] = {"epochs": 2, "n_samples": 40, "n_nodes": 300}
 
 SUITES: dict[str, list[Entry]] = {
@@ -115,7 +134,7 @@ SUITES: dict[str, list[Entry]] = {
         Entry(label, task, "hsd", entries, 3.0)
         for task in TASKS
         if task != "toroidal_transport"
-        for label, entries in OTHER_ROWS.items()
+        for label, entries in _other_rows(task).items()
     ],
     "smoke": [
         Entry("hsd", "ellipsoid_aerodynamics", "hsd", {"n_modes": 16}, **SMOKE),
