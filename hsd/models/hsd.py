@@ -24,6 +24,8 @@ from hsd.nn.pseudo_spectral import ProductLayer, advection
 VARIANTS = ("spectral", "paper")
 REACH = 12.0
 """Spectral norm, root mean square over training samples, that the matrices of v·∇ are scaled to."""
+NOISE = 3
+"""Random coefficient vectors a step that the stability penalty sees."""
 FIBERS = ("resolvent", "grid", "both", "none")
 
 
@@ -301,12 +303,12 @@ class SpectralNetwork(nn.Module):
             return (low + (high - low) * torch.rand(*shape, generator=generator)).to(device, dtype)
 
         k, c = domain.source.n_modes, self.config.channels
-        z0 = torch.randn(8, 1, k, generator=generator).to(device, dtype).expand(8, c, k)
+        z0 = torch.randn(NOISE, 1, k, generator=generator).to(device, dtype).expand(NOISE, c, k)
         along = None
         for name in domain.field_names:
             if domain.has(f"contraction/{name}"):
                 matrices = domain.tensor(f"contraction/{name}")
-                a = torch.randn(8, len(matrices), generator=generator).to(device, dtype)
+                a = torch.randn(NOISE, len(matrices), generator=generator).to(device, dtype)
                 a = torch.einsum("bm,mjk->bjk", a, matrices) * self.reach * uniform(1.0, 1.4, 1, 1, 1)
                 along = a if along is None else along + a
         features = filter_features(domain.source, domain.scale2, self.parts, self.config.hats)
