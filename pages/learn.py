@@ -12,6 +12,11 @@ from hsd.ui.viewer import show
 
 memory = {}
 HEIGHT = {False: 340, True: 330}
+STAY = """
+[data-testid="stColumn"]:has(.st-key-learn-view) { position: sticky; top: .5rem; align-self: flex-start; }
+.st-key-learn-steps { width: auto; margin-left: auto; }
+"""
+"""The picture stays in view while text and question scroll."""
 
 
 def domain(state):
@@ -22,7 +27,7 @@ def domain(state):
 
 def words(lesson, number: int) -> None:
     st.markdown(f"#### {frame.titles()[number]}\n{lesson.text}")
-    st.latex(lesson.formula)
+    st.latex(r"\begin{gathered}" + r"\\".join(lesson.formulas) + r"\end{gathered}")
     frame.ask(memory["view"].question, number)
     if frame.further(number):
         st.markdown(frame.further(number))
@@ -45,7 +50,8 @@ def main() -> None:
     lesson = LESSONS[number - 1]
     frame.bar(lesson)
     left, right = st.columns([3, 2], gap="medium")
-    with left:
+    st.html(f"<style>{STAY}</style>")
+    with left, st.container(key="learn-view"):
         scene = frame.without_keys(view.scene)
         show(scene, f"learn/{number}", height=HEIGHT[state.present], on_controls=partial(frame.moved, view))
         st.markdown(view.numbers)

@@ -70,10 +70,18 @@ class View:
 
 @dataclass(frozen=True)
 class Lesson:
-    """One lesson.  ``show(state, theme)`` computes its view; ``text`` is markdown with formulas between dollars."""
+    """One lesson: ``text`` is markdown with formulas between dollars, ``formulas`` are lines of LaTeX below it.
+
+    show : (state, theme) → its view, computed now
+    """
 
     title: str
     text: str
-    formula: str
+    formulas: tuple[str, ...]
     switches: tuple[Switch, ...]
     show: Callable[[LearnState, str], View]
+
+
+def minus(number: int) -> str:
+    """A whole number with the sign that stands in formulas."""
+    return str(number).replace("-", "−")

@@ -12,7 +12,7 @@ from hsd.hodge.presets import preset
 from hsd.mesh.mesh import Mesh
 from hsd.mesh.metric import measures
 from hsd.ui import cached
-from hsd.ui.lessons.base import Lesson, Question, Switch, View
+from hsd.ui.lessons.base import Lesson, Question, Switch, View, minus
 from hsd.ui.modes_view import glyphs_or_none
 from hsd.ui.state import LearnState
 from hsd.viz import build
@@ -101,7 +101,7 @@ SPLIT = Lesson(
     "\\langle dd\\alpha,\\beta\\rangle=0$, so energies add up. The harmonic part has neither sources nor vortices: it "
     "flows around the holes of the shape. Move the weights under the picture to add and remove parts; they are blended "
     "in the page from one decomposition.",
-    r"\omega = d\alpha + \delta\beta + \gamma,\qquad \|\omega\|^2=\|d\alpha\|^2+\|\delta\beta\|^2+\|\gamma\|^2",
+    (r"\omega = d\alpha + \delta\beta + \gamma", r"\|\omega\|^2=\|d\alpha\|^2+\|\delta\beta\|^2+\|\gamma\|^2"),
     (Switch("shape", "Surface", SHAPES),),
     show_split,
 )
@@ -155,16 +155,16 @@ def show_betti(state: LearnState, theme: str) -> View:
     punctured = betti_numbers(holed(state.shape, 2).complex)
     numbers = (
         f"Exact Betti numbers, by integer elimination: ({', '.join(map(str, betti))}); χ = V − E + F = {v} − {e} + {f} "
-        f"= {v - e + f} = b₀ − b₁ + b₂. Harmonic 1-forms: {betti[1]}. Lines: generators of H₁."
+        f"= {minus(v - e + f)} = b₀ − b₁ + b₂. Harmonic 1-forms: {betti[1]}. Lines: generators of H₁."
     )
     question = Question(
         f"The whole {SHAPES[state.shape]} has b₁ = {2 * genus}. Cut two discs out of it. How many independent harmonic "
         "1-forms (absolute condition) does what is left have?",
         punctured[1],
-        f"Each disc lowers χ by one: {2 - 2 * genus} − 2 = {-2 * genus}. The first hole only turns b₂ from 1 to 0, "
-        f"its rim "
-        "is the boundary of all the rest. The second adds a loop that bounds nothing: b₁ = b₀ + b₂ − χ = 1 + 0 − "
-        f"({-2 * genus}) = {punctured[1]}. Cut them and count.",
+        f"Each disc lowers χ by one: {minus(2 - 2 * genus)} − 2 = {minus(-2 * genus)}. The first hole only turns b₂ "
+        "from 1 to 0, its rim is the boundary of all the rest. The second adds a loop that bounds nothing: "
+        "b₁ = b₀ + b₂ − χ = 1 + 0 − "
+        f"({minus(-2 * genus)}) = {punctured[1]}. Cut them and count.",
     )
     code = (
         f'import hsd\n\nmesh = hsd.gallery("{state.shape}", {N})\n'
@@ -183,7 +183,10 @@ BETTI = Lesson(
     "around "
     "the $b_1$ generators drawn. Bending the surface changes the fields, never their number. We therefore count "
     "first, with integers, and then compute that many: deciding which small eigenvalue is zero would be a guess.",
-    r"\dim\{\gamma:\ d\gamma=0,\ \delta\gamma=0\} = b_k = \dim\ker\partial_k-\dim\operatorname{im}\partial_{k+1}",
+    (
+        r"\dim\{\gamma:\ d\gamma=0,\ \delta\gamma=0\} = b_k",
+        r"b_k=\dim\ker\partial_k-\dim\operatorname{im}\partial_{k+1}",
+    ),
     (Switch("shape", "Surface", SHAPES), Switch("holes", "Discs cut out", {0: "0", 1: "1", 2: "2"})),
     show_betti,
 )
@@ -260,7 +263,7 @@ RIM = Lesson(
     "the boundary and are counted by $b_k(M,\\partial M)$. On orientable shapes of dimension $n$ the two counts mirror "
     "each other (Lefschetz duality). A model of a wall that flow cannot cross and one of a conductor that field lines "
     "meet at right angles need different spaces.",
-    r"\int_{\partial M}\alpha\wedge\star\omega=0,\qquad b_k(M)=b_{n-k}(M,\partial M)",
+    (r"\int_{\partial M}\alpha\wedge\star\omega=0,\quad b_k(M)=b_{n-k}(M,\partial M)",),
     (
         Switch("plate", "Shape", PLATES),
         Switch("rim", "Condition", {"absolute": "absolute", "relative": "relative"}),

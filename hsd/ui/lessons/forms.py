@@ -16,7 +16,7 @@ from hsd.ui.modes_view import glyphs_or_none
 from hsd.ui.state import LearnState
 from hsd.viz import build
 from hsd.viz.modes import FormPicture, panel_with, picture_of
-from hsd.viz.scene import Arrows, Colour, Mix, Scene
+from hsd.viz.scene import Arrows, Colour, Mix, Panel, Scene, Surface
 
 COARSE, FINE, BAND = 162, 642, 240
 """Vertices of the meshes: few where single simplices matter."""
@@ -26,13 +26,14 @@ TOWARDS = np.array([0.62, -0.72, 0.5])
 ROUNDING = 1e-12
 
 
-def drawn(picture: FormPicture, j: int, title: str, scale: str, surface, layers=(), wireframe: bool = False):
-    """One panel of column j of a picture, with its arrows."""
-    one = np.eye(picture.columns.n_columns)[j]
-    colour = Colour(Mix(picture.columns, one), picture.kind, picture.name, scale=scale)
+def drawn(
+    picture: FormPicture, surface: Surface, title: str, over: FormPicture, j: int = 0, layers=(), wireframe=False
+) -> Panel:
+    """One panel: column j of a picture as colour, the first column of ``over`` as arrows where it has any."""
+    colour = Colour(Mix(picture.columns, np.eye(picture.columns.n_columns)[j]), picture.kind, picture.name)
     arrows = None
-    if picture.arrows is not None:
-        arrows = Arrows(picture.glyphs, Mix(picture.arrows, one), picture.name, scale=scale)
+    if over.arrows is not None:
+        arrows = Arrows(over.glyphs, Mix(over.arrows), over.name)
     return panel_with(surface, colour, arrows, layers, title, wireframe)
 
 
@@ -64,7 +65,7 @@ def show_forms(state: LearnState, theme: str) -> View:
     n = mesh.complex.counts
     layers: tuple = ()
     total = {
-        0: f"It is the height z: from {omega.min():.3f} to {omega.max():.3f}, one number a vertex.",
+        0: f"It is the height z: from −{-omega.min():.3f} to {omega.max():.3f}, one number a vertex.",
         2: f"It is the density z times area; the sum over all {n[2]} triangles is ∫ z = {abs(omega.sum()):.1e}, "
         "because both halves of the sphere cancel.",
     }
@@ -75,7 +76,7 @@ def show_forms(state: LearnState, theme: str) -> View:
             f"It is the wind (−y, x, 0) as circulation along edges. Summed along the {np.abs(loop).sum():.0f} edges of "
             f"the loop, each with the sign of its direction: ∮ω = {loop @ omega:.4f}."
         )
-    panel = drawn(first_picture(k), 0, f"a {k}-form", "ω", surface, layers, wireframe=True)
+    panel = drawn(first_picture(k), surface, f"a {k}-form", first_picture(k), layers=layers, wireframe=True)
     lines = {
         0: "omega = de_rham(mesh, 0, lambda p: p[:, 2])  # one value a vertex",
         1: "omega = de_rham(mesh, 1, lambda p: np.column_stack([-p[:, 1], p[:, 0], 0 * p[:, 0]]))  # ∫ along edges",
@@ -102,7 +103,7 @@ FORMS = Lesson(
     "Such a list of numbers is a *cochain*. Its sign belongs to the direction of the simplex: run along an edge "
     "backwards and the number changes sign. Nothing here needs coordinates or a choice of vectors: the arrows are only "
     "drawn by interpolation (Whitney forms). Integrals over longer paths are sums of numbers, exactly.",
-    r"\omega(\sigma) = \int_\sigma \omega, \qquad \omega(-\sigma) = -\,\omega(\sigma)",
+    (r"\omega(\sigma) = \int_\sigma \omega, \qquad \omega(-\sigma) = -\,\omega(\sigma)",),
     (Switch("form", "Show a", {0: "0-form", 1: "1-form", 2: "2-form"}),),
     show_forms,
 )
@@ -154,9 +155,8 @@ def show_derivatives(state: LearnState, theme: str) -> View:
     surface, made = cached.surface_of(mesh), derivatives(state.ell)
     values, slope = derivative_pictures(state.ell)
     panels = (
-        drawn(values, 0, f"f = {POLYNOMIALS[state.ell]}", "f", surface),
-        drawn(slope, 0, "df", "df", surface),
-        drawn(values, 1, "δdf", "δdf", surface),
+        drawn(values, surface, f"f = {POLYNOMIALS[state.ell]}, arrows: df", slope),
+        drawn(values, surface, "δdf", values, 1),
     )
     numbers = (
         f"Adjoint: |⟨df, ω⟩ − ⟨f, δω⟩| / ‖df‖‖ω‖ = {made.adjoint:.1e}. Around any closed loop the differences of f "
@@ -177,10 +177,10 @@ def show_derivatives(state: LearnState, theme: str) -> View:
     code = (
         f'import hsd\n\nmesh = hsd.gallery("sphere", {FINE})\n'
         'dec = hsd.DEC(mesh, star="diagonal")\nz = mesh.points[:, 2]\n'
-        f"f = {CODE_OF[degree]}\nf -= f @ dec.star(0).diagonal() / dec.star(0).diagonal().sum()  # zero mean\n"
+        f"f, areas = {CODE_OF[degree]}, dec.star(0).diagonal()\nf = f - f @ areas / areas.sum()  # zero mean\n"
         "df = dec.d(0) @ f\nlap = dec.codifferential(1) @ df\nc = dec.inner(1, df, df) / dec.inner(0, f, f)"
     )
-    return View(mesh, Scene(panels, theme=theme, columns_of_panels=3), numbers, question, code, 0, star="diagonal")
+    return View(mesh, Scene(panels, theme=theme, columns_of_panels=2), numbers, question, code, 0, star="diagonal")
 
 
 DERIVATIVES = Lesson(
@@ -191,8 +191,10 @@ DERIVATIVES = Lesson(
     "the inner product $\\langle a,b\\rangle = a^{T}\\!\\star b$. The codifferential $\\delta$ is the adjoint of $d$ "
     "in it, going one degree down: minus the divergence for 1-forms. Together they make the Laplacian, "
     "which is positive here.",
-    r"(d\omega)(\sigma)=\omega(\partial\sigma),\quad \langle d\alpha,\omega\rangle=\langle\alpha,\delta\omega\rangle,"
-    r"\quad \Delta=d\delta+\delta d",
+    (
+        r"(d\omega)(\sigma)=\omega(\partial\sigma),\quad \Delta=d\delta+\delta d",
+        r"\langle d\alpha,\omega\rangle=\langle\alpha,\delta\omega\rangle",
+    ),
     (Switch("ell", "f =", POLYNOMIALS),),
     show_derivatives,
 )
@@ -228,7 +230,7 @@ def twice(name: str) -> TwiceD:
     ends = mesh.complex.simplices(1)
     inner = np.flatnonzero(~mesh.complex.on_boundary(1))
     front = (p[ends[inner]].mean(axis=1) - p.mean(axis=0)) @ (TOWARDS / np.linalg.norm(TOWARDS))
-    near = inner[front > np.quantile(front, 0.9)]
+    near = inner[front > np.quantile(front, 0.97)]
     edge = int(near[np.argmax(np.abs(df[near]))])
     signs = np.ones(dec.n(1))
     signs[edge] = -1.0
@@ -253,14 +255,13 @@ def show_twice(state: LearnState, theme: str) -> View:
     layers = ()
     rest = np.zeros(mesh.complex.n(2))
     if flip:
-        layers = (build.edge_segments(mesh, surface, [made.edge], "#00A0FF", width=7.0, label="edge with wrong sign"),)
+        layers = (build.edge_segments(mesh, surface, [made.edge], "#00A0FF", width=4.0, label="edge with wrong sign"),)
         rest = np.abs(made.broken)
         rest[rest <= ROUNDING * np.abs(made.df).max()] = 0.0
     top = 2 * float(np.abs(made.df[made.edge]))
     zero = Colour(rest, "error", "|d df|", where="face", limits=(0.0, top))
     panels = (
-        drawn(value, 0, "f", "f", surface, layers, wireframe=True),
-        drawn(slope, 0, "df", "df", surface, layers, wireframe=True),
+        drawn(value, surface, "f, arrows: df", slope, layers=layers, wireframe=True),
         panel_with(surface, zero, None, layers, "d df", wireframe=True),
     )
     numbers = f"The matrix d₁d₀ ({mesh.complex.n(2)} × {mesh.complex.n(0)}) has {made.nonzeros} non-zero entries. " + (
@@ -282,7 +283,7 @@ def show_twice(state: LearnState, theme: str) -> View:
         "x, y, z = mesh.points.T\nf = np.sin(2 * x + 0.5) + y * z - y\n(dec.d(1) @ dec.d(0)).nnz  # 0\n"
         f"signs = np.ones(dec.n(1))\nsigns[{made.edge}] = -1\nbroken = dec.d(1) @ (signs * (dec.d(0) @ f))"
     )
-    return View(mesh, Scene(panels, theme=theme, columns_of_panels=3), numbers, question, code, 0)
+    return View(mesh, Scene(panels, theme=theme, columns_of_panels=2), numbers, question, code, 0)
 
 
 TWICE = Lesson(
@@ -294,7 +295,7 @@ TWICE = Lesson(
     "on curved and on one-sided surfaces alike; in space it reads curl grad $=0$ and div curl $=0$. It makes every "
     "exact form closed, $\\operatorname{im} d\\subseteq\\ker d$, and leaves the question that the next lessons "
     "answer: which closed forms are not exact?",
-    r"\partial_k\,\partial_{k+1}=0 \iff d_{k+1}\,d_k=0",
+    (r"\partial_k\,\partial_{k+1}=0 \iff d_k\,d_{k-1}=0",),
     (
         Switch("closed", "Surface", SURFACES),
         Switch("flip", "Sign of one edge", {False: "right", True: "wrong"}),

@@ -91,8 +91,10 @@ SPECTRUM = Lesson(
     "$m$ modes promise more. Equal eigenvalues come in blocks: single modes within one are a choice, the space they "
     "span is not. "
     "A truncation should end between blocks, and should keep every harmonic form.",
-    r"\omega_m=\sum_{i\le m}\langle\varphi_i,\omega\rangle\,\varphi_i,\qquad "
-    r"\|\omega-\omega_m\|^2=\|\omega\|^2-\sum_{i\le m}|c_i|^2",
+    (
+        r"\omega_m=\sum_{i\le m}c_i\,\varphi_i,\quad c_i=\langle\varphi_i,\omega\rangle",
+        r"\|\omega-\omega_m\|^2=\|\omega\|^2-\sum_{i\le m}|c_i|^2",
+    ),
     (Switch("degree", "Forms of degree", {0: "0: functions", 1: "1: fields"}),),
     show_spectrum,
 )

@@ -158,8 +158,10 @@ TOPOLOGY = Lesson(
     "cannot keep. In a Hodge basis the harmonic coefficients are $b_1$ numbers of their own, which a layer can keep, "
     "read or change on purpose. The same holds for models of potentials alone: $d\\alpha+\\delta\\beta$ never "
     "contains $\\gamma$.",
-    r"e^{-t\Delta}\omega=\gamma+\sum_{\lambda_i>0}e^{-\lambda_i t}c_i\varphi_i,\qquad "
-    r"(c\cdot dx)=d(c\cdot x)\ \Rightarrow\ \oint c\cdot dx=0",
+    (
+        r"e^{-t\Delta}\omega=\gamma+\sum_{\lambda_i>0}e^{-\lambda_i t}c_i\varphi_i",
+        r"c\cdot dx=d(c\cdot x)\ \Rightarrow\ \oint c\cdot dx=0",
+    ),
     (Switch("blind", "Surface", SHAPES),),
     show_topology,
 )
