@@ -6,6 +6,7 @@ from hsd.errors import HsdError
 from hsd.ui import comparison_answers as answers
 from hsd.ui import comparison_compose as compose
 from hsd.ui import comparison_panels as panels
+from hsd.ui import comparison_tabs as tabs
 from hsd.ui import comparison_view as view
 from hsd.ui.page import page
 from hsd.ui.state import get_state
@@ -43,7 +44,7 @@ def main() -> None:
     panels.refusals(state, ready)
     if missing := view.missing_words(state, ready):
         st.info(missing)
-    panels.details(state, ready, found, scene)
+    tabs.details(state, ready, found, scene)
     st.caption(view.conditions(ready))
 
 
