@@ -104,7 +104,7 @@ def spectrum(state: AppState, ready: Ready, spectra: Spectra) -> None:
     config["model"] = st.column_config.TextColumn(pinned=True)
     st.dataframe(rows, hide_index=True, column_config=config, key="spectra/cut")
     st.caption(
-        "Errors relative to the truth, ‖·‖_⋆ / ‖truth‖_⋆. Squares of kept, beyond and outside add up to the square of "
+        "Errors relative to the truth, norms in ⋆. Squares of kept, beyond and outside add up to the square of "
         "the error (Parseval)."
     )
 

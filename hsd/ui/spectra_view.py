@@ -162,8 +162,8 @@ def map_words(ready: Ready) -> str:
     if not ready.sample.target.is_vector:
         return "c = ⟨φ, u⟩ in the lumped ⋆₀ of node values; the modes are coexact and, at λ = 0, constant."
     return (
-        "c = ⟨φ, ω⟩_⋆ of the form that one flat map makes of node values, the same for truth and models; it damps the "
-        "highest modes of all alike."
+        "c = ⟨φ, ω⟩ in ⋆, ω the form that one flat map makes of node values, for truth and models alike; it damps the "
+        "highest modes of all."
     )
 
 

@@ -40,7 +40,7 @@ class Layer:
 
 def layer_of(place: Place, field: Leveled, least: float, like: Layer | None = None) -> Layer:
     """The field on its place.  least: shortest bar that counts, in its unit;  like: whose colours it takes over."""
-    other = None if like is None else (like.field.tree, like.colours)
+    other = None if like is None else (like.field.tree, like.field.values, like.colours)
     colours = own_colours(field.tree, least, other)
     values, tree = on_place(place, field.values, field.tree)
     return Layer(field, values, tree, colours)
@@ -86,8 +86,8 @@ def levels_scene(
         colour = Colour(one.values, "muted", symbol, limits=limits if high > low else None, scale="level")
         alt = f"{one.field.title}: components of {symbol} ≥ t in colours of their own; β0 = {one.field.counts[step]}."
         panels.append(Panel(place.surface, colour, one.field.title, superlevel=above, alt=alt))
-    labels = tuple(f"% of the range, {symbol} ≥ {low + i / n * (high - low):.4g}" for i in range(n + 1))
-    slider = Control(LEVEL, "Threshold t", 0, n, step, labels=labels, play=True, keys=True, report=True)
+    labels = tuple(f"{symbol} ≥ {low + i / n * (high - low):.4g}" for i in range(n + 1))
+    slider = Control(LEVEL, "Threshold, %", 0, n, step, labels=labels, play=True, keys=True, report=True)
     return Scene(tuple(panels), (slider,), columns_of_panels=columns_for(len(panels)), theme=theme, caption=caption)
 
 

@@ -21,7 +21,7 @@ SEQUENTIAL = ("#27306b", "#2b5690", "#317fa3", "#44a39f", "#74c58d", "#b4df80", 
 ERROR = ("#000000", "#8b0000", "#e01f0a", "#ff8c00", "#ffe600", "#ffffff")
 CATEGORICAL = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#7f7f7f")
 """Okabe and Ito (2008), grey last."""
-MUTED = ("#f4f5f6", "#c3c8ce", "#8d949d")
+MUTED = ("#d3d7dc", "#a9b0b9", "#7a828d")
 COMPONENTS = (
     "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#8A7500", "#5B23B6", "#B8DE29", "#8C510A",
     "#FF8FB0", "#00A6A6",

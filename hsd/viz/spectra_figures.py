@@ -121,7 +121,10 @@ def _axes(figure, eigenvalues, part, names, lines, errors: bool, log: bool, unit
             figure.update_xaxes(title_text="λ = 0", row=rows, col=col)
             continue
         mine = eigenvalues[part == name]
-        scale = log_ticks(float(mine.min()), float(mine.max())) if log else {}
+        low, high = float(mine.min()), float(mine.max())
+        scale = {"range": [0.0, 1.03 * high]}
+        if log:
+            scale = log_ticks(low, high) | {"range": [np.log10(0.8 * low), np.log10(1.2 * high)], "tickangle": 0}
         figure.update_xaxes(**scale, col=col)
         figure.update_xaxes(title_text=f"eigenvalue λ{unit}", row=rows, col=col)
         if cut is not None:

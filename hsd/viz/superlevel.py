@@ -42,12 +42,14 @@ class Superlevel:
     texts: tuple[str, ...] = ()
 
 
-def own_colours(tree: MergeTree, least: float, like: tuple[MergeTree, np.ndarray] | None = None) -> np.ndarray:
+def own_colours(
+    tree: MergeTree, least: float, like: tuple[MergeTree, np.ndarray, np.ndarray] | None = None
+) -> np.ndarray:
     """(m,) number of a colour of COMPONENTS for each peak, the last number (grey) for bars shorter than ``least``.
 
-    Peaks by length of their bars take colours in turn.  ``like``: another field's tree and colours; a peak then first
-    takes the colour of the other's peak in whose basin it lies, if no longer bar has it, so that what is in the same
-    place has the same colour.
+    Peaks by length of their bars take colours in turn.  ``like``: another field's tree, values and colours.  A peak
+    then first takes the colour of the other's component around it, at the middle of its bar or as high as the other
+    is there, unless a longer bar has it, so that what is in the same place has the same colour.
     """
     length = tree.birth - tree.death
     kept = np.flatnonzero(length >= least)
@@ -55,10 +57,12 @@ def own_colours(tree: MergeTree, least: float, like: tuple[MergeTree, np.ndarray
     n = len(COMPONENTS)
     out = np.full(len(length), n)
     if like is not None:
-        other, colours = like
+        other, values, colours = like
         taken: set[int] = set()
         for j in kept.tolist():
-            there = int(other.basin[tree.peak[j]])
+            vertex, end = tree.peak[j], tree.death[j] if np.isfinite(tree.death[j]) else values.min()
+            level = min(float(values[vertex]), (tree.birth[j] + end) / 2)
+            there = int(other.roots(level)[other.basin[vertex]])
             if colours[there] < n and there not in taken:
                 taken.add(there)
                 out[j] = colours[there]
