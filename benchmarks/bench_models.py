@@ -37,7 +37,7 @@ import torch
 from hsd.data.dataset import Dataset
 from hsd.data.generate import generate
 from hsd.data.tasks import TASKS
-from hsd.models.hsd import PRESETS
+from hsd.models.presets import PRESETS
 from hsd.models.registry import MODELS, model_class
 from hsd.training.config import DEFAULT_MODES, TrainingConfig
 from hsd.training.data import domain_of

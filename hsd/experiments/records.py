@@ -7,13 +7,15 @@ import math
 import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hsd.experiments.suites import Entry
 from hsd.hodge.cache import write_atomically
 from hsd.models.registry import model_class
+
+if TYPE_CHECKING:
+    from hsd.experiments.suites import Entry
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
 RESULTS = ASSETS / "results"

@@ -17,6 +17,7 @@ from hsd.experiments.queue import read_result, run_folder
 from hsd.experiments.records import Records, rounded
 from hsd.experiments.shipped import CHECKPOINTS, label_of, shipped_path
 from hsd.experiments.suites import Entry
+from hsd.experiments.tables import HEAD, row_of
 from hsd.linalg import Progress, silent
 from hsd.training.checkpoint import read_manifest
 from hsd.training.data import domain_of
@@ -84,20 +85,11 @@ def table(
         record = records.read(entry) or read_result(entry, out)
         if record is None:
             continue
-        head = {key: record[key] for key in ("entry", "task", "label", "model", "minutes", "seed", "cut")}
         if "error" in record:
-            rows.append({**head, "error": record["error"]["message"]})
+            rows.append({key: record[key] for key in HEAD} | {"error": record["error"]["message"]})
             continue
         progress(f"{entry.name}: test metrics", None)
-        record = with_test(entry, record, out, records, root, device)
-        training = record["training"]
-        rows.append(
-            head
-            | {key: record[key] for key in ("parameters", "n_samples", "latency_ms", "peak_memory_mb", "validation")}
-            | {key: training[key] for key in ("epochs", "n_train", "training_seconds", "preparation_seconds")}
-            | {key: training.get(key) for key in ("core_minutes", "device", "threads", "gpu_memory_mb")}
-            | {"n_nodes": record["data"].get("n_nodes"), "test": record.get("test"), "test_std": record.get("test_std")}
-        )
+        rows.append(row_of(with_test(entry, record, out, records, root, device)))
     return rows
 
 

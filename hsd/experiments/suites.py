@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hsd.data.tasks import TASKS
 from hsd.errors import check_choice
-from hsd.models.hsd import PRESETS
-from hsd.models.registry import MODELS
+from hsd.models.presets import PRESETS
+from hsd.models.registry import BASELINES
 from hsd.training.config import TrainingConfig
-from hsd.training.run import RunSpec
+
+if TYPE_CHECKING:
+    from hsd.training.run import RunSpec
 
 CORE_TASKS = ("toroidal_transport", "external_aerodynamics", "magnetostatics", "vorticity_dynamics")
-BASELINES = tuple(name for name in MODELS if name != "hsd")
 SAMPLES = 1000
 FAST = ("hsd", "fno3d", "geo_fno", "deeponet", "ono")
 
@@ -54,6 +55,8 @@ class Entry:
         return "_".join(words)
 
     def spec(self, device: str = "auto") -> RunSpec:
+        from hsd.training.run import RunSpec  # loads torch, which lists of runs do without
+
         training = TrainingConfig(
             self.model,
             dict(self.config),

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from hsd.errors import InputError
 from hsd.experiments.records import ASSETS, Records, read_json, rounded, text_of
-from hsd.experiments.suites import BASELINES
 from hsd.hodge.cache import write_atomically
-from hsd.metrics.registry import METRICS
+from hsd.metrics.definitions import DEFINITIONS
+from hsd.models.registry import BASELINES
 
 SCHEMA = "hsd-table-1"
 README = ASSETS.parent / "README.md"
@@ -36,6 +36,8 @@ ALWAYS = tuple(SHORT)[:8]
 TRIVIAL = {"zero": "zero", "mean": "mean of training", "identity": "copy of the input", "ridge": "linear ridge"}
 PAPER_MARGIN = {"external_aerodynamics": 0.40, "magnetostatics": 0.36, "toroidal_transport": 0.36}
 """By how much the paper's HSD is below its best baseline in MSE."""
+HEAD = ("entry", "task", "label", "model", "minutes", "seed", "cut")
+"""What every row says first, also that of a run that failed."""
 NOTHING = "—"
 NO_RUN = "No run of this suite is recorded yet.\n"
 """What the README says of a suite before its first table."""
@@ -47,14 +49,26 @@ def trivial_errors(task: str) -> dict[str, float]:
     return {name: card["predictors"][name] for name in TRIVIAL if card and card["predictors"][name] is not None}
 
 
-def standing(rows: Sequence[dict[str, Any]], task: str) -> dict[str, Any] | None:
-    """HSD among the baselines of a task on the test part; None where it or all baselines are missing.
+def row_of(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What tables show of a record: head, cost, and metrics of both parts (test None where it has not been read)."""
+    training = record["training"]
+    return (
+        {key: record[key] for key in HEAD}
+        | {key: record[key] for key in ("parameters", "n_samples", "latency_ms", "peak_memory_mb", "validation")}
+        | {key: training[key] for key in ("epochs", "n_train", "training_seconds", "preparation_seconds")}
+        | {key: training.get(key) for key in ("core_minutes", "device", "threads", "gpu_memory_mb")}
+        | {"n_nodes": record["data"].get("n_nodes"), "test": record.get("test"), "test_std": record.get("test_std")}
+    )
+
+
+def standing(rows: Sequence[dict[str, Any]], task: str, part: str = "test") -> dict[str, Any] | None:
+    """HSD among the baselines of a task on a part; None where it or all baselines are missing.
 
     ranks   : metric → [rank of HSD, models compared], 1 the nearest to the metric's best value, equal ones share it
     margins : 1 − e_hsd / min e_baseline for MSE and relative L², with the name of the best baseline
     paper   : the paper's margin in MSE, None for tasks that it has no MSE of
     """
-    models = {r["label"]: r["test"] for r in rows if r["task"] == task and r.get("test") and r["seed"] == 0}
+    models = {r["label"]: r[part] for r in rows if r["task"] == task and r.get(part) and r["seed"] == 0}
     hsd = models.get("hsd")
     others = {name: models[name] for name in BASELINES if name in models}
     if hsd is None or not others:
@@ -63,8 +77,8 @@ def standing(rows: Sequence[dict[str, Any]], task: str) -> dict[str, Any] | None
     for name in SHORT:
         if hsd.get(name) is None:
             continue
-        far = {m: abs(t[name] - METRICS[name].best) for m, t in others.items() if t.get(name) is not None}
-        mine = abs(hsd[name] - METRICS[name].best)
+        far = {m: abs(t[name] - DEFINITIONS[name].best) for m, t in others.items() if t.get(name) is not None}
+        mine = abs(hsd[name] - DEFINITIONS[name].best)
         ranks[name] = [1 + sum(f < mine for f in far.values()), 1 + len(far)]
         if name in ("mse", "relative_l2") and far:
             best = min(far, key=far.__getitem__)
@@ -81,7 +95,7 @@ def results_of(suite: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "rows": list(rows),
         "trivial": {task: rounded(trivial_errors(task)) for task in tasks},
         "standing": [found for task in tasks if (found := standing(rows, task)) is not None],
-        "metrics": {name: {"title": METRICS[name].title, "formula": METRICS[name].formula} for name in SHORT},
+        "metrics": {name: {"title": DEFINITIONS[name].title, "formula": DEFINITIONS[name].formula} for name in SHORT},
     }
 
 

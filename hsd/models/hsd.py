@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import nn
@@ -72,15 +72,6 @@ class HSDConfig(ModelConfig):
     fiber_modes: int = 4
     masked: bool = True
     base_hidden: int = 32
-
-
-PAPER: dict[str, Any] = {
-    "variant": "paper", "lr": 1e-3, "weight_decay": 1e-4, "n_modes": 64,
-    "fiber": "grid", "fiber_width": 9, "base_hidden": 24, "commutator": True,
-}  # fmt: skip
-TINY: dict[str, Any] = {"channels": 4, "hidden": 16}
-PRESETS = {"paper": PAPER, "tiny": TINY}
-"""Named sets of config entries."""
 
 
 class HSD(Operator):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hsd.data.domain import Domain
 from hsd.errors import UnknownNameError
-from hsd.models.base import Operator
+
+if TYPE_CHECKING:
+    from hsd.data.domain import Domain
+    from hsd.models.base import Operator
 
 MODELS = {
     "hsd": "HSD",
@@ -21,6 +23,7 @@ MODELS = {
     "hamlet": "HAMLET",
 }
 """Name of the model (and of its module here) → its class."""
+BASELINES = tuple(name for name in MODELS if name != "hsd")
 
 
 def model_class(name: str) -> type[Operator]:

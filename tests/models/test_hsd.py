@@ -11,7 +11,7 @@ import torch
 from hsd.data.batch import Batch, reference_coefficients
 from hsd.data.domain import Domain
 from hsd.errors import UnknownNameError
-from hsd.models.hsd import PAPER, PRESETS, TINY
+from hsd.models.presets import PAPER, PRESETS, TINY
 from hsd.models.registry import make_model
 from tests.models.domains import ALL, batch_of, domain_of
 
