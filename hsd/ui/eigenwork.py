@@ -16,6 +16,7 @@ from hsd.hodge.spectrum import HodgeBasis
 from hsd.mesh.mesh import Mesh
 from hsd.ui import cached, jobs
 from hsd.ui.estimate import Estimate, basis_estimate
+from hsd.ui.rerun import run_again
 from hsd.ui.state import get_state
 
 POLL_SECONDS = 1.0
@@ -81,7 +82,7 @@ def _progress(name: str, estimate: Estimate) -> None:
     """The one polling fragment; it stops with the job."""
     job = jobs.status(name)
     if job.state != "running":
-        st.rerun(scope="app")
+        run_again()
     share = job.seconds / max(estimate.seconds, 1.0)
     words = f"{job.text[:1].upper()}{job.text[1:]}. " if job.text else ""
     st.progress(min(share, 0.95), f"{words}{job.seconds:.0f} s of {estimate.words()} (a rough guess).")

@@ -10,6 +10,7 @@ import streamlit as st
 from hsd.cli_progress import duration
 from hsd.errors import HsdError
 from hsd.ui import training_runs as runs
+from hsd.ui.rerun import run_again
 from hsd.ui.space import figure_ink
 from hsd.ui.state import AppState, get_state
 from hsd.ui.training_form import take_over
@@ -41,14 +42,14 @@ def panel(run: Run) -> None:
 
 def _live(run_id: str, alive: bool, polling: bool) -> None:
     if st.session_state.pop("training:again", False):
-        st.rerun(scope="app")
+        run_again()
     state = get_state()
     try:
         run = runs.run_of(run_id)
     except HsdError as error:
         if polling:
             st.session_state.pop("training:pending", None)
-            st.rerun(scope="app")
+            run_again()
         st.error(error.message)
         return
     head(run)
@@ -60,7 +61,7 @@ def _live(run_id: str, alive: bool, polling: bool) -> None:
         pending = sample(state, run)
     st.session_state["training:pending"] = pending
     if run.status.is_alive != alive or (alive or pending) != polling:
-        st.rerun(scope="app")
+        run_again()
 
 
 def actions_of(run: Run) -> tuple[str, ...]:

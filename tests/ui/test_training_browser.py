@@ -1,0 +1,83 @@
+"""The Training page in a browser: configured, started, drawn as logged, paused, resumed, finished, handed on."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+import pytest
+
+from hsd.training import jobs
+from tests.ui.conftest import serve
+
+SETTINGS = "epochs=1~batch_size=1~model.n_modes=16~model.channels=2~model.hidden=8~model.lift=0"
+OPEN = f"training?train_nodes=300&train_n=1000&train_device=cpu&train_set={SETTINGS}"
+STEPS = 1360
+"""Of two epochs."""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    return tmp_path_factory.mktemp("training-app")
+
+
+@pytest.fixture(scope="module")
+def app_server(place):
+    """A server of this module's own, whose folder of runs is known here."""
+    yield from serve("app.py", place)
+
+
+def query(app) -> dict[str, list[str]]:
+    return parse_qs(urlsplit(app.page.url).query)
+
+
+def curves(app) -> dict[str, list[float]]:
+    """Traces of the plot by name, as the browser has them."""
+    return app.page.evaluate(
+        """() => {
+            const plots = [...document.querySelectorAll(".js-plotly-plot")];
+            const plot = plots.find(p => p.data.some(t => /raw$/.test(t.name)));
+            const plain = y => y && y.bdata !== undefined ? null : Array.from(y || []);
+            return plot ? Object.fromEntries(plot.data.map(t => [t.name.split(': ').pop(), plain(t.y)])) : {};
+        }"""
+    )
+
+
+def test_configure_start_watch_pause_resume_finish_and_send(app, place):
+    page = app.page
+    app.open(OPEN)
+    page.get_by_label("epochs", exact=True).fill("2")
+    page.get_by_label("epochs", exact=True).press("Enter")
+    app.settle()
+    assert "epochs=2" in query(app)["train_set"][0]
+    page.get_by_test_id("stSidebar").get_by_role("button", name="Start training").click()
+    pause = page.get_by_role("button", name="Pause")
+    pause.wait_for(timeout=60_000)
+    run_id = query(app)["run"][0]
+    runs = place / "cache" / "runs"
+    page.locator(".js-plotly-plot").first.wait_for(timeout=60_000)  # the first steps are drawn
+    pause.click()
+    page.get_by_text("Paused; its whole state is saved.").wait_for(timeout=60_000)
+    reached = jobs.tail(runs / run_id, name="steps.jsonl")[-1]["step"]
+    assert jobs.status(runs / run_id).state == "paused" and 0 < reached < STEPS
+    page.get_by_role("button", name="Step once").click()
+    page.get_by_text(f"{reached + 1} / {STEPS}").wait_for(timeout=60_000)
+    page.get_by_text("Paused; its whole state is saved.").wait_for(timeout=60_000)
+    page.reload()  # the tab is closed and opened again by its link
+    page.get_by_role("button", name="Resume").click()
+    page.get_by_text("Finished.").wait_for(timeout=90_000)
+    app.ready()
+    log = jobs.tail(runs / run_id)
+    assert len(log) == 2 and log[-1]["step"] == STEPS
+    drawn = curves(app)
+    assert np.allclose(drawn["validation, raw"], [e["validation"] for e in log], rtol=0, atol=0)
+    assert np.allclose(drawn["train, raw"], [e["train_loss"] for e in log], rtol=0, atol=0)
+    assert page.get_by_text(f"{log[-1]['best']:.4g}", exact=True).count() >= 1
+    assert "Sample" in page.locator(".hsd-viewer").inner_text() and app.js("v.panels.length") == 4
+    page.get_by_role("button", name="Send to Model Comparison").click()
+    page.get_by_role("button", name="Open Model Comparison").wait_for(timeout=60_000)
+    app.settle()
+    assert query(app)["runs"] == [run_id]
+    received = app.received
+    page.wait_for_timeout(3000)
+    assert app.received == received, "nothing runs, and still the page asks"
