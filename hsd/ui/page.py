@@ -30,7 +30,7 @@ from hsd.ui.viewer.assets import ensure_static
 PROJECTOR = """
 .stApp, .stApp p, .stApp li, .stApp label, .stApp [data-testid="stMarkdownContainer"] { color: #000 !important; }
 .stApp { background: #fff !important; }
-.stApp [data-testid="stBaseButton-primary"] * { color: #fff !important; }
+.stApp [data-testid^="stBaseButton-primary"] * { color: #fff !important; }
 .stApp [data-testid="stCaptionContainer"] * { color: #111 !important; opacity: 1 !important; }
 """
 BIG = "html { font-size: 20px !important; } h1 { font-size: 2rem !important; }"

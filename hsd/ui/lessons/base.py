@@ -85,3 +85,8 @@ class Lesson:
 def minus(number: int) -> str:
     """A whole number with the sign that stands in formulas."""
     return str(number).replace("-", "−")
+
+
+def tiny(value: float) -> str:
+    """A number that should be zero: its size, or 0 where nothing is left at all."""
+    return f"{abs(value):.1e}" if value else "0"

@@ -12,7 +12,7 @@ from hsd.hodge.presets import preset
 from hsd.mesh.mesh import Mesh
 from hsd.mesh.metric import measures
 from hsd.ui import cached
-from hsd.ui.lessons.base import Lesson, Question, Switch, View, minus
+from hsd.ui.lessons.base import Lesson, Question, Switch, View, minus, tiny
 from hsd.ui.modes_view import glyphs_or_none
 from hsd.ui.state import LearnState
 from hsd.viz import build
@@ -64,8 +64,8 @@ def show_split(state: LearnState, theme: str) -> View:
     )
     off = float(np.abs(parts.inner - np.diag(np.diag(parts.inner))).max())
     numbers = (
-        f"Largest inner product of two parts: {off:.1e} of ‖ω‖²; what the three solves leave over: "
-        f"{parts.residual:.1e} "
+        f"Largest inner product of two parts: {tiny(off)} of ‖ω‖²; what the three solves leave over: "
+        f"{tiny(parts.residual)} "
         f"of ‖ω‖. b₁ = {b}."
     )
     why = (
@@ -233,13 +233,13 @@ def show_rim(state: LearnState, theme: str) -> View:
         f"{state.rim}; "
         f"the field shown has period {circulations(solver, 1, gamma)[j]:.4f} over its generator, and its largest "
         f"number on "
-        f"a rim edge is {rim_share(mesh, state.rim):.1e} of the largest."
+        f"a rim edge is {tiny(rim_share(mesh, state.rim))} of the largest."
     )
     question = Question(
         "Under the relative condition the form is zero on every boundary edge. Where does its harmonic 1-form run?",
         direction_of(share),
         f"b₁(M, ∂M) = {relative[1]}, so there is one for each arc from rim to rim. On rim edges its numbers are zero "
-        f"({share:.1e} of the largest), so nothing runs along the rim and the field meets it at a right angle. Under "
+        f"({tiny(share)} of the largest), so nothing runs along the rim and the field meets it at a right angle. Under "
         f"the "
         f"absolute condition it is the other way round ({rim_share(mesh, 'absolute'):.2f}): tangential, around the "
         f"holes. "
@@ -263,7 +263,7 @@ RIM = Lesson(
     "the boundary and are counted by $b_k(M,\\partial M)$. On orientable shapes of dimension $n$ the two counts mirror "
     "each other (Lefschetz duality). A model of a wall that flow cannot cross and one of a conductor that field lines "
     "meet at right angles need different spaces.",
-    (r"\int_{\partial M}\alpha\wedge\star\omega=0,\quad b_k(M)=b_{n-k}(M,\partial M)",),
+    (r"\int_{\partial M}\alpha\wedge\star\omega=0", r"b_k(M)=b_{n-k}(M,\partial M)"),
     (
         Switch("plate", "Shape", PLATES),
         Switch("rim", "Condition", {"absolute": "absolute", "relative": "relative"}),

@@ -11,7 +11,7 @@ from hsd.dec.de_rham import de_rham
 from hsd.dec.operators import DEC
 from hsd.mesh.mesh import Mesh
 from hsd.ui import cached
-from hsd.ui.lessons.base import Lesson, Question, Switch, View
+from hsd.ui.lessons.base import Lesson, Question, Switch, View, tiny
 from hsd.ui.modes_view import glyphs_or_none
 from hsd.ui.state import LearnState
 from hsd.viz import build
@@ -26,11 +26,9 @@ TOWARDS = np.array([0.62, -0.72, 0.5])
 ROUNDING = 1e-12
 
 
-def drawn(
-    picture: FormPicture, surface: Surface, title: str, over: FormPicture, j: int = 0, layers=(), wireframe=False
-) -> Panel:
-    """One panel: column j of a picture as colour, the first column of ``over`` as arrows where it has any."""
-    colour = Colour(Mix(picture.columns, np.eye(picture.columns.n_columns)[j]), picture.kind, picture.name)
+def drawn(picture: FormPicture, surface: Surface, title: str, over: FormPicture, layers=(), wireframe=False) -> Panel:
+    """One panel: a picture of one column as colour, that of ``over`` as arrows where it has any."""
+    colour = Colour(Mix(picture.columns), picture.kind, picture.name)
     arrows = None
     if over.arrows is not None:
         arrows = Arrows(over.glyphs, Mix(over.arrows), over.name)
@@ -66,7 +64,7 @@ def show_forms(state: LearnState, theme: str) -> View:
     layers: tuple = ()
     total = {
         0: f"It is the height z: from −{-omega.min():.3f} to {omega.max():.3f}, one number a vertex.",
-        2: f"It is the density z times area; the sum over all {n[2]} triangles is ∫ z = {abs(omega.sum()):.1e}, "
+        2: f"It is the density z times area; the sum over all {n[2]} triangles is ∫ z = {tiny(omega.sum())}, "
         "because both halves of the sphere cancel.",
     }
     if k == 1:
@@ -144,23 +142,24 @@ def derivatives(ell: int) -> Derivatives:
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def derivative_pictures(ell: int) -> tuple[FormPicture, FormPicture]:
+def derivative_pictures(ell: int) -> tuple[FormPicture, FormPicture, FormPicture]:
+    """f, δdf and df."""
     mesh, made = cached.gallery_mesh("sphere", FINE), derivatives(ell)
-    values = picture_of(mesh, 0, np.column_stack([made.f, made.lap]), None, symbol="f")
-    return values, picture_of(mesh, 1, made.df[:, None], glyphs_or_none(mesh), symbol="df")
+    value, lap = (picture_of(mesh, 0, x[:, None], None, symbol=n) for x, n in ((made.f, "f"), (made.lap, "δdf")))
+    return value, lap, picture_of(mesh, 1, made.df[:, None], glyphs_or_none(mesh), symbol="df")
 
 
 def show_derivatives(state: LearnState, theme: str) -> View:
     mesh = cached.gallery_mesh("sphere", FINE)
     surface, made = cached.surface_of(mesh), derivatives(state.ell)
-    values, slope = derivative_pictures(state.ell)
+    value, lap, slope = derivative_pictures(state.ell)
     panels = (
-        drawn(values, surface, f"f = {POLYNOMIALS[state.ell]}, arrows: df", slope),
-        drawn(values, surface, "δdf", values, 1),
+        drawn(value, surface, f"f = {POLYNOMIALS[state.ell]}, arrows: df", slope),
+        drawn(lap, surface, "δdf", lap),
     )
     numbers = (
-        f"Adjoint: |⟨df, ω⟩ − ⟨f, δω⟩| / ‖df‖‖ω‖ = {made.adjoint:.1e}. Around any closed loop the differences of f "
-        f"cancel: ∮df = {abs(made.loop):.1e}."
+        f"Adjoint: |⟨df, ω⟩ − ⟨f, δω⟩| / ‖df‖‖ω‖ = {tiny(made.adjoint)}. Around any closed loop the differences of f "
+        f"cancel: ∮df = {tiny(made.loop)}."
     )
     degree = state.ell
     question = Question(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import floor
 
 import numpy as np
@@ -10,13 +11,13 @@ import streamlit as st
 from hsd.dec.preset_fields import preset_field
 from hsd.hodge.spectral_energy import SpectralEnergy, spectral_energy
 from hsd.ui import cached
-from hsd.ui.lessons.base import Lesson, Question, Switch, View
+from hsd.ui.lessons.base import Lesson, Question, Switch, View, tiny
 from hsd.ui.modes_view import glyphs_or_none
 from hsd.ui.state import LearnState
 from hsd.viz.energy_scene import energy_picture, energy_scene
 from hsd.viz.modes import FormPicture
 
-N, SEED, ASKED = 642, 3, 12.0
+N, SEED, ASKED = 642, 0, 12.0
 N_MODES = {0: 49, 1: 48}
 """Whole eigenspaces of the sphere: λ up to 42 for functions, up to 20 for 1-forms."""
 
@@ -48,6 +49,7 @@ def show_spectrum(state: LearnState, theme: str) -> View:
     n = len(energy.columns)
     cut = min(state.cut, n)
     scene = energy_scene(truncated_picture(k), cached.surface_of(mesh), energy, cut, theme=theme)
+    scene = replace(scene, panels=scene.panels[:2], columns_of_panels=2)  # without the difference
     counts = dict(clusters(energy.eigenvalues))
     seen = {level: counts[level] for level in sorted(counts) if level < ASKED}
     list_of = ", ".join(f"{level} (×{m})" for level, m in seen.items())
@@ -55,7 +57,7 @@ def show_spectrum(state: LearnState, theme: str) -> View:
     numbers = (
         f"With {cut} of {n} modes the relative error is {energy.errors[cut]:.4f}; all of them reach "
         f"{energy.floor:.4f}. "
-        f"Parseval: |‖ω‖² − Σ|cᵢ|² − ‖rest‖²| / ‖ω‖² = {energy.parseval:.1e}."
+        f"Parseval: |‖ω‖² − Σ|cᵢ|² − ‖rest‖²| / ‖ω‖² = {tiny(energy.parseval)}."
     )
     kinds = "function" if k == 0 else "1-form"
     low, high = energy.eigenvalues[near].min(), energy.eigenvalues[near].max()
@@ -88,7 +90,7 @@ SPECTRUM = Lesson(
     "frequencies. The harmonic forms are exactly those with $\\lambda=0$; all others are exact or coexact. A smooth "
     "field has little energy in high modes, so a sum of few modes comes close: the error obeys "
     "$\\|\\omega-\\omega_m\\|^2\\le\\langle\\omega,\\Delta\\omega\\rangle/\\lambda_{m+1}$, and no other "
-    "$m$ modes promise more. Equal eigenvalues come in blocks: single modes within one are a choice, the space they "
+    "space of dimension $m$ guarantees a smaller one. Equal eigenvalues come in blocks: single modes within one are a choice, the space they "
     "span is not. "
     "A truncation should end between blocks, and should keep every harmonic form.",
     (

@@ -1,0 +1,65 @@
+"""Learn in a browser without outside hosts: formulas, keys, an answer, presenter mode on a small projector."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+
+import hsd
+from hsd.ui.lessons import fields
+
+
+def query(app) -> dict[str, list[str]]:
+    return parse_qs(urlsplit(app.page.url).query)
+
+
+def lesson_after(app, key: str) -> str:
+    """The lesson in the URL after a key and one run."""
+    before = query(app).get("lesson", ["1"])
+    app.page.keyboard.press(key)
+    app.page.wait_for_function(
+        "before => (new URLSearchParams(location.search).get('lesson') || '1') !== before", arg=before[0]
+    )
+    app.settle()
+    return query(app).get("lesson", ["1"])[0]
+
+
+def test_a_lecture_with_keys_formulas_and_an_answer(app):
+    app.page.set_viewport_size({"width": 1280, "height": 720})
+    app.open("learn?lesson=1&form=1")
+    assert app.page.locator(".katex").count() > 5 and app.page.locator(".katex-error").count() == 0
+    app.page.evaluate("document.fonts.ready")
+    loaded = app.page.evaluate("[...document.fonts].filter(f => f.status === 'loaded').map(f => f.family)")
+    assert any("KaTeX_Math" in family for family in loaded)
+    mesh = hsd.gallery("sphere", 162)
+    field = app.page.get_by_placeholder("Your answer")
+    field.fill(str(mesh.complex.n(1)))
+    field.press("Enter")
+    app.page.get_by_text(f"Right: {mesh.complex.n(1)}.").wait_for(timeout=20_000)
+    app.page.locator("h4").click()
+    assert lesson_after(app, "PageDown") == "2"
+    app.page.locator(".stage").click(position={"x": 8, "y": 60})  # the picture has the focus now
+    assert lesson_after(app, "PageDown") == "3"
+    assert lesson_after(app, "PageUp") == "2"
+
+
+def test_presenter_mode_shows_picture_and_slider_on_1280_by_720_and_keeps_the_field(app):
+    app.page.set_viewport_size({"width": 1280, "height": 720})
+    app.open("learn?lesson=5&holes=2&present=1&theme=projector")
+    assert not app.page.locator("[data-testid=stSidebar]").is_visible()
+    slider = app.page.locator(".hsd-viewer input[aria-label='Field']")
+    stage, below = app.stage(), slider.bounding_box()
+    assert stage["y"] >= 0 and stage["height"] > 280 and below["y"] + below["height"] <= 720
+    betti = hsd.betti_numbers(fields.holed("torus", 2).complex)
+    assert app.page.get_by_text(f"Harmonic 1-forms: {betti[1]}.").count() == 1
+    assert int(slider.get_attribute("max")) == betti[1] - 1
+    harmonic = hsd.HodgeSolver(fields.holed("torus", 2)).harmonic(1)
+    assert np.allclose(harmonic.cycles.T @ harmonic.dual, np.eye(betti[1]), atol=1e-10)
+    slider.evaluate("e => { e.value = 2; e.dispatchEvent(new Event('input')); e.dispatchEvent(new Event('change')); }")
+    app.page.wait_for_function("new URLSearchParams(location.search).get('gamma') === '2'")
+    app.settle()
+    app.page.locator("h4").click()
+    app.page.keyboard.press("a")
+    app.page.get_by_text(f"{betti[1]}. Each disc lowers χ by one").wait_for(timeout=20_000)
+    assert "answer" not in app.page.url
