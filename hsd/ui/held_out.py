@@ -6,6 +6,7 @@ trained on or chosen with are left out.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from hsd.experiments.over_samples import Bench, Contender, Digest
 
 SIZES = (16, 32, 64, 128, 256, 600)
+REMEMBERED = 12
+"""Passes kept in memory; all are on disk."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,10 +45,7 @@ class Pass:
     refused: Mapping[str, str] = field(default_factory=dict)
 
 
-class NotThereError(HsdError):
-    """The pass is not on disk yet (kind: not_there)."""
-
-    default_kind = "not_there"
+_passes: OrderedDict[tuple, Pass] = OrderedDict()
 
 
 def samples_of(ready: Ready, most: int) -> tuple[int, np.ndarray]:
@@ -107,32 +107,33 @@ def pass_of(ready: Ready, progress: Progress | None) -> Pass | None:
     seed, numbers = samples_of(ready, get_state().levels.samples)
     models = tuple((str(m.path), comparison_models.stamp(m.path)) for m in ready.models)
     key = (ready.task.name, ready.mesh.content_hash, seed, tuple(numbers.tolist()), models, ready.device)
-    try:
-        return _pass(key, seed, numbers, ready, progress)
-    except NotThereError:
-        return None
+    if key not in _passes:
+        made = _made(ready, seed, numbers, progress)
+        if made is None:
+            return None
+        _passes[key] = made
+        while len(_passes) > REMEMBERED:
+            _passes.popitem(last=False)
+    return _passes[key]
 
 
-@st.cache_resource(max_entries=12, show_spinner=False)
-def _pass(key: tuple, _seed: int, _numbers: np.ndarray, _ready: Ready, _progress: Progress | None) -> Pass:
+def _made(ready: Ready, seed: int, numbers: np.ndarray, progress: Progress | None) -> Pass | None:
     from hsd.experiments.over_samples import over_samples
 
     contenders, refused = {}, {}
-    for model in _ready.models:
+    for model in ready.models:
         try:
-            comparison_models.check_task(model, _ready.task)
-            contenders[model.title] = contender_of(_ready, model)
+            comparison_models.check_task(model, ready.task)
+            contenders[model.title] = contender_of(ready, model)
         except HsdError as error:
             refused[model.title] = error.message
-    more = {} if _progress is None else {"progress": _progress}
-    made = over_samples(
-        bench_of(_ready), _seed, _numbers, contenders, compute=_progress is not None, refused=refused, **more
-    )
+    more = {} if progress is None else {"progress": progress}
+    bench = bench_of(ready)
+    made = over_samples(bench, seed, numbers, contenders, compute=progress is not None, refused=refused, **more)
     if made is None:
-        raise NotThereError("The samples are not computed yet.")
+        return None
     truth, digests = made
-    found = {m: digests[m.title] for m in _ready.models if m.title in digests}
-    return Pass(_seed, _numbers, truth, found, refused)
+    return Pass(seed, numbers, truth, {m: digests[m.title] for m in ready.models if m.title in digests}, refused)
 
 
 def offered(ready: Ready, key: str, words: str) -> Pass | None:
@@ -150,10 +151,9 @@ def offered(ready: Ready, key: str, words: str) -> Pass | None:
     if found is None:
         with middle:
             pressed = st.button(words.format(n=len(numbers)), key=f"{key}/run", type="primary")
-        if pressed:
-            found = computed(ready)
-        if found is None:
-            return None
+        if pressed and computed(ready) is not None:
+            st.rerun()
+        return None
     with middle:
         n, task = len(found.numbers), ready.task.title
         st.caption(
