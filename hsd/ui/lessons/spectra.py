@@ -90,7 +90,8 @@ SPECTRUM = Lesson(
     "frequencies. The harmonic forms are exactly those with $\\lambda=0$; all others are exact or coexact. A smooth "
     "field has little energy in high modes, so a sum of few modes comes close: the error obeys "
     "$\\|\\omega-\\omega_m\\|^2\\le\\langle\\omega,\\Delta\\omega\\rangle/\\lambda_{m+1}$, and no other "
-    "space of dimension $m$ guarantees a smaller one. Equal eigenvalues come in blocks: single modes within one are a choice, the space they "
+    "space of dimension $m$ guarantees a smaller one. Equal eigenvalues come in blocks: single modes within one are a "
+    "choice, the space they "
     "span is not. "
     "A truncation should end between blocks, and should keep every harmonic form.",
     (
