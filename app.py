@@ -14,6 +14,7 @@ pages = [
     st.Page("pages/training.py", title="Training", icon=":material/model_training:"),
     st.Page("pages/model_comparison.py", title="Model Comparison", icon=":material/compare:"),
     st.Page("pages/level_sets.py", title="Level Sets", icon=":material/bubble_chart:"),
+    st.Page("pages/benchmarks.py", title="Benchmarks", icon=":material/leaderboard:"),
     st.Page("pages/learn.py", title="Learn", icon=":material/school:"),
 ]
 st.navigation(pages, position="hidden" if get_state().present else "sidebar").run()

@@ -22,6 +22,7 @@ import streamlit as st
 
 from hsd.errors import UnknownNameError
 from hsd.ui.state_parts import (
+    BenchmarksState,
     ComparisonState,
     DecompositionState,
     LearnState,
@@ -67,6 +68,7 @@ class AppState:
     training: TrainingState = dataclasses.field(default_factory=TrainingState)
     comparison: ComparisonState = dataclasses.field(default_factory=ComparisonState)
     levels: LevelsState = dataclasses.field(default_factory=LevelsState)
+    benchmarks: BenchmarksState = dataclasses.field(default_factory=BenchmarksState)
     learn: LearnState = dataclasses.field(default_factory=LearnState)
 
 

@@ -197,6 +197,21 @@ class LevelsState:
 
 
 @dataclass(frozen=True)
+class BenchmarksState:
+    """Benchmarks.  part : of the data that scores are of ("test" where it has been read);  metric : in the plots
+
+    protocol : key of the budget and data that a table is of ("" : the one with most models)
+    record : name of the record that is open
+    """
+
+    task: str = item("toroidal_transport", "bench", tuple(TASKS))
+    part: str = item("test", "part", ("test", "validation"))
+    metric: str = item("relative_l2", "metric")
+    protocol: str = item("", "protocol")
+    record: str = item("", "record")
+
+
+@dataclass(frozen=True)
 class LearnState:
     """Learn: which lesson, and the controls of each lesson.  Answers are not here: a link must not give them away.
 

@@ -1,0 +1,217 @@
+"""Rows of the tables of the Benchmarks page as columns of plain values, made from records alone.
+
+A table has a column "entry" last: the name of the record that the numbers of a row are from ("" where none is).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from hsd.experiments import published
+from hsd.experiments.tables import ALWAYS, SHORT, TRIVIAL, row_of, standing, trivial_errors
+from hsd.metrics.definitions import DEFINITIONS
+from hsd.ui.benchmarks_data import LABELS, Run
+from hsd.viz.palettes import MODELS as LOOKS
+
+Table = dict[str, list]
+ENTRY, MODEL = "entry", "model"
+PARTS = {"test": "test", "validation": "validation"}
+
+
+def columns_of(rows: Sequence[Sequence[Any]], names: Sequence[str]) -> Table:
+    """A table from its rows."""
+    return {name: [row[i] for row in rows] for i, name in enumerate(names)}
+
+
+def metrics_in(runs: Sequence[Run], part: str) -> list[str]:
+    """Metrics that a record of this part has; those of every table where there is none."""
+    scored = [run.record.get(part) or {} for run in runs]
+    return [name for name in SHORT if any(s.get(name) is not None for s in scored)] or list(ALWAYS)
+
+
+def result_rows(runs: Sequence[Run], task: str, part: str) -> Table:
+    """One row a run and one a trivial predictor (relative L² only), the smallest error first.
+
+    What has no metrics of this part comes last with empty cells; nothing is left out.
+    """
+    names = metrics_in(runs, part)
+    found = []
+    for run in runs:
+        scores, row = run.record.get(part) or {}, row_of(run.record)
+        cost = (row["parameters"], row["n_train"], row["epochs"], row["core_minutes"], row["device"])
+        error = scores.get("relative_l2")
+        values = [scores.get(name) for name in names]
+        found.append((error, [run.title, *values, *cost, run.state, run.record["entry"]]))
+    for name, error in trivial_errors(task).items():
+        values = [error if metric == "relative_l2" else None for metric in names]
+        found.append((error, [TRIVIAL[name], *values, *[None] * 4, "", "no training", ""]))
+    found.sort(key=lambda pair: np.inf if pair[0] is None else pair[0])
+    heads = ["parameters", "samples", "epochs", "core-min", "device", "protocol", ENTRY]
+    return columns_of([row for _, row in found], [MODEL, *(SHORT[name] for name in names), *heads])
+
+
+def cost_rows(runs: Sequence[Run], part: str) -> Table:
+    """Parameters, latency, seconds and memory of each run, the quickest forward pass first."""
+    rows = []
+    for run in sorted(runs, key=lambda run: run.record["latency_ms"] or np.inf):
+        row = row_of(run.record)
+        seconds = row["training_seconds"] / row["epochs"] if row["epochs"] else None
+        rows.append(
+            [
+                run.title, row["parameters"], row["latency_ms"], row["preparation_seconds"], row["training_seconds"],
+                row["epochs"], seconds, row["core_minutes"], row["peak_memory_mb"], row["gpu_memory_mb"],
+                (run.record.get(part) or {}).get("relative_l2"), row["device"], run.state, run.record["entry"],
+            ]
+        )  # fmt: skip
+    heads = (
+        MODEL, "parameters", "forward ms", "preparation s", "training s", "epochs", "s an epoch", "core-min", "MB",
+        "GPU MB", SHORT["relative_l2"], "device", "protocol", ENTRY,
+    )  # fmt: skip
+    return columns_of(rows, heads)
+
+
+def published_cost_rows(task: str) -> Table:
+    """The paper's cost of a task, with its parameters; {} where it prints none."""
+    if task not in published.COST:
+        return {}
+    rows = [
+        [LOOKS[name].name, published.TABLE_1[task][name][0], seconds, memory]
+        for name, (seconds, memory) in published.COST[task].items()
+    ]
+    return columns_of(rows, (MODEL, "parameters", "training s", "GPU MB"))
+
+
+def published_rows(task: str) -> Table:
+    """The paper's results of a task; {} where it has none."""
+    models = published.published_metrics(task)
+    if not models:
+        return {}
+    names = [name for name in SHORT if any(name in scores for scores in models.values())]
+    rows = [[LOOKS[model].name, *(scores.get(name) for name in names)] for model, scores in models.items()]
+    out = columns_of(rows, [MODEL, *(SHORT[name] for name in names)])
+    if task in published.TABLE_1:
+        out["parameters"] = [row[0] for row in published.TABLE_1[task].values()]
+    return out
+
+
+def beside_rows(runs: Sequence[Run], task: str, part: str) -> Table:
+    """Ours with the columns of the paper's table: models that it has too first, in its order."""
+    theirs = list(published.published_metrics(task))
+    names = [name for name in SHORT if any(name in s for s in published.published_metrics(task).values())]
+    scored = [run for run in runs if run.record.get(part) and not run.record["seed"]]
+    scored.sort(
+        key=lambda run: theirs.index(run.label) if run.label in theirs else len(theirs) + LABELS.index(run.label)
+    )
+    rows = [
+        [run.title, *(run.record[part].get(name) for name in names), run.record["parameters"], run.record["entry"]]
+        for run in scored
+    ]
+    return columns_of(rows, [MODEL, *(SHORT[name] for name in names), "parameters", ENTRY])
+
+
+def standing_of(runs: Sequence[Run], task: str, part: str) -> dict[str, Any] | None:
+    """HSD's ranks and margins among the baselines (see :func:`hsd.experiments.tables.standing`)."""
+    rows = [{**row_of(run.record), "label": run.label} for run in runs]
+    return standing(rows, task, part)
+
+
+def standing_rows(found: Mapping[str, Any] | None, task: str) -> Table:
+    """Metric, HSD's rank here and in the paper."""
+    theirs = published.published_standing(task)
+    ours = found["ranks"] if found else {}
+    names = [name for name in SHORT if name in ours or name in theirs]
+    words = "{} of {}".format
+    rows = [
+        [
+            SHORT[name],
+            words(*ours[name]) if name in ours else "not measured",
+            words(*theirs[name]) if name in theirs else "not printed",
+            "larger" if DEFINITIONS[name].best else "smaller",
+        ]
+        for name in names
+    ]
+    return columns_of(rows, ("metric", "HSD here", "HSD in the paper", "better is"))
+
+
+def margin_words(found: Mapping[str, Any] | None, task: str) -> list[str]:
+    """Sentences on HSD's margin over the best baseline, here and in the paper."""
+    out = []
+    for name in ("mse", "relative_l2"):
+        ours = (found or {}).get("margins", {}).get(name)
+        theirs = published.published_margin(task, name)
+        if ours is not None and ours["margin"] is not None:
+            out.append(f"**Here**, {SHORT[name]}: {_margin(ours['margin'])} {LOOKS[ours['best_baseline']].name}.")
+        if theirs is not None:
+            out.append(f"**Paper** (other data), {SHORT[name]}: {_margin(theirs[1])} {LOOKS[theirs[0]].name}.")
+    stated = (found or {}).get("paper_mse_margin")
+    theirs = published.published_margin(task, "mse")
+    if stated and theirs and round(100 * stated) != round(100 * theirs[1]):
+        out.append(f"Its text says {100 * stated:.0f} %, which is not against the best baseline of its own table.")
+    return out
+
+
+def _margin(margin: float) -> str:
+    side = "below" if margin >= 0 else "above"
+    return f"HSD's error is {100 * abs(margin):.0f} % {side} that of the best baseline,"
+
+
+def seed_rows(runs: Sequence[Run], part: str) -> Table:
+    """Mean and standard deviation over seeds, of models with more than one."""
+    by_label: dict[str, list[Run]] = {}
+    for run in runs:
+        if run.record.get(part):
+            by_label.setdefault(run.label, []).append(run)
+    rows = []
+    for label, group in by_label.items():
+        if len(group) < 2:
+            continue
+        row: list[Any] = [LOOKS[label].name, len(group)]
+        for name in ("mse", "relative_l2", "s_beta0", "iou"):
+            values = [run.record[part].get(name) for run in group]
+            known = np.array([v for v in values if v is not None], float)
+            row += [float(known.mean()), float(known.std(ddof=1))] if len(known) > 1 else [None, None]
+        rows.append(row)
+    heads = [f"{SHORT[name]}{more}" for name in ("mse", "relative_l2", "s_beta0", "iou") for more in ("", " ± ")]
+    return columns_of(rows, [MODEL, "seeds", *heads]) if rows else {}
+
+
+def ablation_rows(runs: Sequence[Run], task: str, part: str, metric: str) -> Table:
+    """Variant, what differs in its config, error, change against the full model; the paper's MSE beside."""
+    full = next((run for run in runs if run.record["label"] == "full"), None)
+    reference = (full.record.get(part) or {}).get(metric) if full else None
+    theirs = published.ABLATION.get(task, {})
+    rows = []
+    for run in runs:
+        value = (run.record.get(part) or {}).get(metric)
+        change = value / reference - 1 if value is not None and reference else None
+        label = run.record["label"]
+        rows.append(
+            [
+                label, ", ".join(f"{k} = {v}" for k, v in run.record["config"].items()) or "the default of the task",
+                value, change, run.record["parameters"], run.record["training"]["epochs"], theirs.get(label),
+                run.state, run.record["entry"],
+            ]
+        )  # fmt: skip
+    heads = ("variant", "config", SHORT[metric], "change", "parameters", "epochs", "paper's MSE", "protocol", ENTRY)
+    return columns_of(rows, heads)
+
+
+def transfer_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """The rows of the file of transfer for one task."""
+    body = [
+        [
+            title_of(row["label"]), row["n_vertices"], "trained here" if row["trained_here"] else "",
+            row["error"], row["ratio"], row["truth_gap"], row["refused"] or "",
+        ]
+        for row in rows
+    ]  # fmt: skip
+    heads = (MODEL, "vertices", "mesh", "relative L²", "ratio to training mesh", "truth differs by", "refused because")
+    return columns_of(body, heads)
+
+
+def title_of(label: str) -> str:
+    """A label's name on all pages; a file's name where it is no label."""
+    return LOOKS[label].name if label in LABELS else label
