@@ -1,0 +1,116 @@
+"""Level Sets and spectra of models in a browser: the threshold moves in the page, β0 and pictures are those of hsd."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+import pytest
+
+from hsd.data.ground import Ground
+from hsd.data.tasks import task
+from hsd.hodge.spectral_energy import by_eigenvalue
+from hsd.metrics.levels import merge_tree
+from hsd.metrics.yardstick import default_basis
+from hsd.training.predictor import load
+from hsd.viz.build import surface_of
+from tests.ui.checkpoints import NODES, make_checkpoints
+from tests.ui.conftest import local_page, serve
+from tests.ui.test_spectral_browser import output, slider
+
+NAME, LABELS = "toroidal_transport", ("hsd", "fno3d", "deeponet")
+CASE = 2
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("levels")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HSD_CHECKPOINTS", str(make_checkpoints(folder / "ckpt", NAME, LABELS)))
+        for address in serve("app.py", folder):
+            yield address, folder / "ckpt"
+
+
+@pytest.fixture
+def page(server, browser):
+    yield from local_page(browser, server[0])
+
+
+def fields(root) -> tuple[Ground, list[np.ndarray]]:
+    """Truth and predictions (n_vertices,) by hsd itself."""
+    problem = task(NAME)
+    ground = Ground(problem.mesh(NODES))
+    made = problem.realise([problem.sample(0, CASE)], ground)
+    out = [made.target[0]]
+    for label in LABELS:
+        predictor = load(root / NAME / f"{label}.safetensors", ground.mesh)
+        fields = predictor(predictor.domain, made.inputs[problem.inputs[0].name], made.coefficients)
+        out.append(fields.nodes[0, :, 0])
+    return ground, out
+
+
+def titles(page) -> list[str]:
+    return page.page.locator(".hsd-viewer .title").all_inner_texts()
+
+
+def drawn_colours(page, panel: int) -> set[tuple[int, ...]]:
+    """Colours of the components that a panel draws now."""
+    part = f"v.panels[{panel}].drawing.parts.get('super')"
+    rgb = page.js(f"{part} ? Array.from({part}.data.getPointData().getScalars().getData()) : []")
+    return {tuple(row) for row in np.array(rgb, int).reshape(-1, 3).tolist()}
+
+
+def test_the_threshold_moves_in_the_page_with_beta0_and_components_of_hsd(page, server):
+    page.open(f"level_sets?models={'~'.join(LABELS)}&case={CASE}")
+    ground, values = fields(server[1])
+    edges, (low, high) = ground.mesh.complex.simplices(1), (values[0].min(), values[0].max())
+    trees = [merge_tree(u, edges) for u in values]
+    slider(page, "Threshold, %").focus()
+    sent = page.sent
+    seen = set()
+    for step in (51, 52, 53):
+        page.page.keyboard.press("ArrowRight")
+        page.page.wait_for_timeout(350)
+        level = low + step / 100 * (high - low)
+        shown = titles(page)
+        for panel, (u, tree) in enumerate(zip(values, trees)):
+            labels = tree.labels(u, level)
+            n = len(set(labels[labels >= 0].tolist()))
+            assert shown[panel].endswith(f"· β0 = {n}"), (shown, step)
+            assert len(drawn_colours(page, panel)) <= n and bool(drawn_colours(page, panel)) <= bool(n)
+        seen.add(output(page, "Threshold, %"))
+    assert seen == {f"{s}: u ≥ {low + s / 100 * (high - low):.4g}" for s in (51, 52, 53)}
+    page.page.locator(".stage").click()
+    page.settle()
+    assert page.sent > sent
+    level = int(parse_qs(urlsplit(page.page.url).query)["level"][0])
+    assert 51 <= level <= 53
+    page.page.get_by_text(f"At {level} %: t =").wait_for(timeout=15_000)
+    # the search over the test set, kept on disk, and the jump
+    page.page.get_by_role("button", name="Find a disagreement").click()
+    page.page.get_by_text("test samples of Transport on a torus").wait_for(timeout=60_000)
+    page.settle()
+    words = page.page.locator("[data-testid=stMain]").inner_text()
+    assert "of 4 samples" in words or "these 4 samples" in words
+
+
+def test_spectra_are_cut_in_the_page_to_the_truncated_fields_of_hsd(page, server):
+    page.open(f"spectral_energy?of=models&models={'~'.join(LABELS)}&case={CASE}&kept=20")
+    ground, values = fields(server[1])
+    basis = default_basis(ground, 0, 128)
+    order, vertex_of = by_eigenvalue(basis)[:20], surface_of(ground.mesh).vertex_of
+    for panel, u in enumerate(values):
+        c = basis.star_modes[:, order].T @ u
+        expected = (basis.modes[:, order] @ c)[vertex_of]
+        shown = np.array(page.js(f"Array.from(v.panels[{panel}].values)"))
+        assert np.abs(shown - expected).max() < 3e-3 * np.abs(values[0]).max()
+    assert output(page, "Modes kept").startswith("20: λ ≤ ")
+    slider(page, "Modes kept").focus()
+    sent = page.sent
+    before = page.js("Array.from(v.panels[0].values)")
+    page.page.keyboard.press("ArrowRight")
+    page.page.wait_for_timeout(350)
+    assert output(page, "Modes kept").startswith("21: ") and page.js("Array.from(v.panels[0].values)") != before
+    assert page.sent >= sent
+    page.page.get_by_role("button", name="Compute the spectra").click()
+    page.page.get_by_text("Median over the samples").wait_for(timeout=60_000)
