@@ -105,7 +105,7 @@ def ask(question: Question, number: int) -> None:
     if value is not None and question.accepts(value):
         st.success(f"Right: {question.words}. {question.why}")
     elif shown:
-        st.info(f"{question.words}. {question.why}")
+        st.info(f"Answer: {question.words}. {question.why}")
     elif value is not None:
         st.warning("Not yet. Think again, or show the answer.")
 

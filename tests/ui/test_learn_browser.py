@@ -61,5 +61,5 @@ def test_presenter_mode_shows_picture_and_slider_on_1280_by_720_and_keeps_the_fi
     app.settle()
     app.page.locator("h4").click()
     app.page.keyboard.press("a")
-    app.page.get_by_text(f"{betti[1]}. Each disc lowers χ by one").wait_for(timeout=20_000)
+    app.page.get_by_text(f"Answer: {betti[1]}. Each disc lowers χ by one").wait_for(timeout=20_000)
     assert "answer" not in app.page.url
