@@ -43,6 +43,8 @@ class HSDConfig(ModelConfig):
     product_channels, hidden : sizes of the product layer's network
     lift           : pointwise functions of the input before the modes, 0 is none
     global_path    : moments and energies → amounts of 1, x, x xᵀ and of harmonic fields
+    moments        : order of the moments that the global path reads and returns, 1 or 2
+    moment_products : the global path also reads the products of its invariants
     fiber          : "resolvent", "grid", "both" or "none";  commutator : the pointwise correction
     project        : the fiber's ⋆-orthogonal projection (off only for ablations)
     penalty        : weight of the stability penalty of deep linear layers
@@ -63,6 +65,8 @@ class HSDConfig(ModelConfig):
     hidden: int = 32
     lift: int = 0
     global_path: bool = True
+    moments: int = 2
+    moment_products: bool = False
     fiber: str = "resolvent"
     commutator: bool = False
     project: bool = True
@@ -96,6 +100,8 @@ class HSD(Operator):
         "toroidal_transport": {"layers": 12, "n_modes": 256, "penalty": 0.3, "lift": 2},
         "vorticity_dynamics": {"flow": 32, "n_modes": 256, "channels": 1, "global_path": False, "fiber": "none"},
         "magnetostatics": {"lift": 2},
+        "external_aerodynamics": {"moments": 1, "moment_products": True, "weight_decay": 0.3},
+        "ellipsoid_aerodynamics": {"moments": 1, "moment_products": True, "weight_decay": 0.3},
         "torus_helmholtz": {"hats": 96},
     }
 
@@ -159,7 +165,10 @@ class SpectralNetwork(nn.Module):
         n_harmonic = int((domain.arrays["target/part"] == 0).sum())
         self.own_harmonic = n_harmonic if domain.reference_name is None and s != domain.spec.target[0] else 0
         seen = domain.arrays["chi"].shape[1] + self.own_harmonic
-        self.path = GlobalPath(domain, n_in, config.hidden, self.own_harmonic) if config.global_path and seen else None
+        self.path = None
+        if config.global_path and seen:
+            options = (config.moments, config.moment_products)
+            self.path = GlobalPath(domain, n_in, config.hidden, self.own_harmonic, *options)
         copies = 1 if config.tied else max(config.layers, 1)
         if config.layers:
             self.growths = nn.ModuleList(Filter(c, 1, n_parts, noise=0.0, hats=config.hats) for _ in range(copies))
