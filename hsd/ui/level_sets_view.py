@@ -110,9 +110,7 @@ def field_words(ready: Ready) -> str:
 def caption(state: AppState, ready: Ready) -> str:
     """The sentence under the picture."""
     text = f"{shared.sample_words(state, ready)} {field_words(ready)} "
-    text += (
-        "Each component of {u ≥ t} has its own colour, where it can that of the truth's component there; grey: below t"
-    )
+    text += "Each component of {u ≥ t} has a colour, if possible that of the truth's in the same place; grey: below t"
     return text + (", dark: left out by the filter." if state.levels.least else ".")
 
 

@@ -49,6 +49,13 @@ def fields(root) -> tuple[Ground, list[np.ndarray]]:
     return ground, out
 
 
+def opened(page, path: str):
+    """The page once its first picture is drawn: a fresh server loads torch before it."""
+    page.page.goto(f"{page.address}/{path}")
+    page.page.locator(".hsd-viewer[data-state=rest]").first.wait_for(timeout=240_000)
+    return page.settle()
+
+
 def titles(page) -> list[str]:
     return page.page.locator(".hsd-viewer .title").all_inner_texts()
 
@@ -61,7 +68,7 @@ def drawn_colours(page, panel: int) -> set[tuple[int, ...]]:
 
 
 def test_the_threshold_moves_in_the_page_with_beta0_and_components_of_hsd(page, server):
-    page.open(f"level_sets?models={'~'.join(LABELS)}&case={CASE}")
+    opened(page, f"level_sets?models={'~'.join(LABELS)}&case={CASE}")
     ground, values = fields(server[1])
     edges, (low, high) = ground.mesh.complex.simplices(1), (values[0].min(), values[0].max())
     trees = [merge_tree(u, edges) for u in values]
@@ -95,7 +102,7 @@ def test_the_threshold_moves_in_the_page_with_beta0_and_components_of_hsd(page, 
 
 
 def test_spectra_are_cut_in_the_page_to_the_truncated_fields_of_hsd(page, server):
-    page.open(f"spectral_energy?of=models&models={'~'.join(LABELS)}&case={CASE}&kept=20")
+    opened(page, f"spectral_energy?of=models&models={'~'.join(LABELS)}&case={CASE}&kept=20")
     ground, values = fields(server[1])
     basis = default_basis(ground, 0, 128)
     order, vertex_of = by_eigenvalue(basis)[:20], surface_of(ground.mesh).vertex_of
