@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
@@ -11,8 +13,8 @@ from hsd.training import jobs
 from tests.ui.conftest import serve
 
 SETTINGS = "epochs=1~batch_size=1~model.n_modes=16~model.channels=2~model.hidden=8~model.lift=0"
-OPEN = f"training?train_nodes=300&train_n=1000&train_device=cpu&train_set={SETTINGS}"
-STEPS = 1360
+OPEN = f"training?train_nodes=300&train_n=200&train_device=cpu&train_set={SETTINGS}"
+STEPS = 272
 """Of two epochs."""
 
 
@@ -45,28 +47,36 @@ def curves(app) -> dict[str, list[float]]:
 
 def test_configure_start_watch_pause_resume_finish_and_send(app, place):
     page = app.page
-    app.open(OPEN)
+    page.set_default_timeout(120_000)
+    page.goto(f"{app.address}/{OPEN}")
     page.get_by_label("epochs", exact=True).fill("2")
     page.get_by_label("epochs", exact=True).press("Enter")
-    app.settle()
+    page.wait_for_url("**epochs%3D2**")
     assert "epochs=2" in query(app)["train_set"][0]
     page.get_by_test_id("stSidebar").get_by_role("button", name="Start training").click()
     pause = page.get_by_role("button", name="Pause")
-    pause.wait_for(timeout=60_000)
+    pause.wait_for()
     run_id = query(app)["run"][0]
     runs = place / "cache" / "runs"
-    page.locator(".js-plotly-plot").first.wait_for(timeout=60_000)  # the first steps are drawn
+    while not jobs.tail(runs / run_id, name="steps.jsonl"):
+        assert jobs.status(runs / run_id).is_alive
+        page.wait_for_timeout(30)
+    process = jobs._read(runs / run_id / jobs.PROCESS)["pid"]
+    os.kill(process, signal.SIGSTOP)  # so that however slow the page is, it is the first steps that it shows
+    page.locator(".js-plotly-plot").first.wait_for()
     pause.click()
-    page.get_by_text("Paused; its whole state is saved.").wait_for(timeout=60_000)
+    page.get_by_text("Pausing: the step under way").wait_for()
+    os.kill(process, signal.SIGCONT)
+    page.get_by_text("Paused; its whole state is saved.").wait_for()
     reached = jobs.tail(runs / run_id, name="steps.jsonl")[-1]["step"]
     assert jobs.status(runs / run_id).state == "paused" and 0 < reached < STEPS
     page.get_by_role("button", name="Step once").click()
-    page.get_by_text(f"{reached + 1} / {STEPS}").wait_for(timeout=60_000)
-    page.get_by_text("Paused; its whole state is saved.").wait_for(timeout=60_000)
+    page.get_by_text(f"{reached + 1} / {STEPS}").wait_for()
+    page.get_by_text("Paused; its whole state is saved.").wait_for()
     page.reload()  # the tab is closed and opened again by its link
     page.get_by_role("button", name="Resume").click()
-    page.get_by_text("Finished.").wait_for(timeout=90_000)
-    app.ready()
+    page.get_by_text("Finished.").wait_for()
+    page.locator(".hsd-viewer[data-state=rest]").first.wait_for()
     log = jobs.tail(runs / run_id)
     assert len(log) == 2 and log[-1]["step"] == STEPS
     drawn = curves(app)
@@ -75,8 +85,9 @@ def test_configure_start_watch_pause_resume_finish_and_send(app, place):
     assert page.get_by_text(f"{log[-1]['best']:.4g}", exact=True).count() >= 1
     assert "Sample" in page.locator(".hsd-viewer").inner_text() and app.js("v.panels.length") == 4
     page.get_by_role("button", name="Send to Model Comparison").click()
-    page.get_by_role("button", name="Open Model Comparison").wait_for(timeout=60_000)
-    app.settle()
+    page.get_by_role("button", name="Open Model Comparison").wait_for()
+    page.wait_for_url("**runs=**")
+    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
     assert query(app)["runs"] == [run_id]
     received = app.received
     page.wait_for_timeout(3000)
