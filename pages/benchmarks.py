@@ -5,9 +5,20 @@ import streamlit as st
 from hsd.ui import benchmarks_panels as panels
 from hsd.ui import benchmarks_view as view_of
 from hsd.ui.benchmarks_record import open_record
+from hsd.ui.bound import bound_tabs
 from hsd.ui.page import page
 from hsd.ui.state import get_state
 
+TABS = {
+    "Results": panels.results,
+    "Beside the paper": panels.beside,
+    "Ablations": panels.ablations,
+    "Cost": panels.cost,
+    "Resolution": panels.resolution,
+    "Task card": panels.card,
+    "Formulas": panels.formulas,
+    "Export": panels.exports,
+}
 memory = {}
 
 
@@ -24,17 +35,7 @@ def main() -> None:
         st.warning(sentence)
     if not get_state().present:
         st.markdown(f"**{view.task.title}** · {view.task.equation}")
-    makers = {
-        "Results": panels.results,
-        "Beside the paper": panels.beside,
-        "Ablations": panels.ablations,
-        "Cost": panels.cost,
-        "Resolution": panels.resolution,
-        "Task card": panels.card,
-        "Formulas": panels.formulas,
-        "Export": panels.exports,
-    }
-    for tab, make in zip(st.tabs(list(makers), key="benchmarks/tabs", on_change="rerun"), makers.values()):
+    for tab, make in zip(bound_tabs("benchmarks.tab", list(TABS)), TABS.values()):
         if tab.open:
             with tab:
                 make(view)

@@ -94,9 +94,9 @@ def protocol_words(view: View) -> str:
     text = f"Scores on **{view.part}**. Every run: {budget}, {p.n_samples} samples of seed 0, {nodes} nodes asked."
     cut = sum(run.record["cut"] is not None for run in view.runs)
     text += f" {cut} of {len(view.runs)} were cut short by a budget (column protocol)." if cut else ""
-    return text + (
-        " This is the paper's protocol." if full else f" A part of the paper's protocol: 3000 samples, {epochs} epochs."
-    )
+    if full:
+        return f"{text} This is the paper's protocol."
+    return f"{text} That is a part of the paper's protocol (3000 samples, {epochs} epochs)."
 
 
 def trivial_words(view: View) -> str:
@@ -112,9 +112,8 @@ def standing_words(view: View) -> list[str]:
     found = tables.standing_of(view.runs, view.task.name, view.part)
     if found is None:
         there = any(run.label == "hsd" for run in view.runs)
-        return [
-            "HSD has no rank here yet: " + ("no baseline" if there else "it") + " has a record under this protocol."
-        ]
+        lacking = "no baseline has a" if there else "it has no"
+        return [f"HSD has no rank here yet: {lacking} record under this protocol."]
     first = [SHORT[m] for m, (rank, _) in found["ranks"].items() if rank == 1]
     n = max(n for _, n in found["ranks"].values())
     led = f"leads in {', '.join(first)}" if first else "leads in no metric"

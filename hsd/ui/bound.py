@@ -7,6 +7,7 @@ the field's value.  ``where`` is a container (default: the page), ``on_change`` 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -139,6 +140,18 @@ def bound_multiselect(
     bind = _bind(path, name, list(value), tuple, on_change)
     (where or st).multiselect(label, list(options), format_func=format_func, **bind, **more)
     return value
+
+
+def bound_tabs(path: str, titles: Sequence[str]) -> list:
+    """Tabs of which the state knows the open one, so that a link opens it; returns them, each with ``open``."""
+    value = read(get_state(), path)
+    if value not in titles:
+        value = titles[0]
+        _fitting(path, value)
+    key = widget_key(path)
+    if st.session_state.get(key) != value:
+        st.session_state[key] = value
+    return st.tabs(list(titles), key=key, on_change=partial(_changed, path, key, _same, None))
 
 
 def bound_text(label: str, path: str, *, where=None, name="", on_change=None, **more) -> str:

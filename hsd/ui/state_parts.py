@@ -201,7 +201,7 @@ class BenchmarksState:
     """Benchmarks.  part : of the data that scores are of ("test" where it has been read);  metric : in the plots
 
     protocol : key of the budget and data that a table is of ("" : the one with most models)
-    record : name of the record that is open
+    record : name of the record that is open;  tab : title of the open tab
     """
 
     task: str = item("toroidal_transport", "bench", tuple(TASKS))
@@ -209,6 +209,7 @@ class BenchmarksState:
     metric: str = item("relative_l2", "metric")
     protocol: str = item("", "protocol")
     record: str = item("", "record")
+    tab: str = item("Results", "tab")
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,8 @@ def record_of(entry: Entry, error: float, test: bool = True, cut: float | None =
         },
         "sha256": f"{sum(entry.name.encode()):064x}",
         "curve": {
-            "epoch": [0, epochs - 1], "seconds": [9.0, 360.0], "train_loss": [0.9, error / 2], "validation": [1.0, error],
+            "epoch": [0, epochs - 1], "seconds": [9.0, 360.0], "train_loss": [0.9, error / 2],
+            "validation": [1.0, error],
         },
     }  # fmt: skip
     if test:
@@ -67,7 +68,7 @@ def write(folder: Path, records: list[dict[str, Any]]) -> Path:
 
 
 def table_of(task: str, test: bool = True) -> list[dict[str, Any]]:
-    """All rows of a task's table, HSD with three seeds, ONO cut short, errors 0.02, 0.05, 0.08 … in the suite's order."""
+    """All rows of a task's table with errors 0.02, 0.05, 0.08 … in their order; HSD with three seeds, ONO cut short."""
     suite = "main" if any(entry.task == task for entry in SUITES["main"]) else "others"
     entries = [entry for entry in SUITES[suite] if entry.task == task]
     records = [

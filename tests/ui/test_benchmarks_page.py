@@ -1,0 +1,325 @@
+"""The Benchmarks page without a browser: no record, one, many; honest states; every number is that of its record."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from hsd.data.tasks import TASKS
+from hsd.experiments import published
+from hsd.experiments.records import RESULTS
+from hsd.experiments.suites import SUITES
+from hsd.experiments.tables import PAPER_MARGIN, SHORT, standing, trivial_errors
+from hsd.metrics.definitions import DEFINITIONS
+from hsd.ui import benchmarks_data as data
+from hsd.ui import benchmarks_tables as tables
+from hsd.ui.benchmarks_files import files_of, origin_of
+from hsd.ui.benchmarks_view import View, part_in_force
+from tests.ui.benchmark_records import ablation_of, record_of, table_of, transfer_of, write
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = str(ROOT / "pages" / "benchmarks.py")
+TASK = "toroidal_transport"
+TABS = ("Results", "Beside the paper", "Ablations", "Cost", "Resolution", "Task card", "Formulas", "Export")
+
+
+@pytest.fixture(autouse=True)
+def _private_store(tmp_path_factory, monkeypatch):
+    monkeypatch.setenv("HSD_STORE", str(tmp_path_factory.getbasetemp() / "store"))
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    """An empty folder of results that the page reads."""
+    monkeypatch.setenv("HSD_RESULTS", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def many(results):
+    write(results, [*table_of(TASK), *ablation_of(TASK, 4), *table_of("torus_helmholtz", test=False)])
+    (results / "transfer.json").write_text(json.dumps(transfer_of(TASK)))
+    return results
+
+
+def opened(tab: str = "Results", **parameters) -> AppTest:
+    app = AppTest.from_file(PAGE, default_timeout=90)
+    for name, value in {"tab": tab, **parameters}.items():
+        app.query_params[name] = str(value)
+    return good(app.run())
+
+
+def good(app: AppTest) -> AppTest:
+    assert not app.exception and not app.error, [e.value for e in (*app.exception, *app.error)]
+    return app
+
+
+def text(app: AppTest) -> str:
+    kinds = (app.caption, app.info, app.markdown, app.warning)
+    return "\n".join([e.value for kind in kinds for e in kind] + [e.value for e in app.code])
+
+
+def frames(app: AppTest) -> list:
+    return [e.value for e in app.dataframe]
+
+
+# ---- states ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tab", TABS)
+@pytest.mark.parametrize("task", [TASK, "vorticity_dynamics"])
+def test_without_any_record_every_tab_says_what_is_missing_and_how_it_is_made(results, tab, task):
+    said = text(opened(tab, bench=task))
+    commands = {
+        "Results": f"hsd pretrain --tasks {task} --models hsd",
+        "Ablations": f"--tasks {task} --queue",
+        "Resolution": "hsd transfer assets/checkpoints",
+        "Cost": "No run of",
+        "Export": f"hsd benchmark main --tasks {task} --table",
+        "Formulas": "perfect: 1",
+        "Task card": "Shipped card",
+        "Beside the paper": "different data" if task == TASK else "paper prints nothing",
+    }
+    assert commands[tab] in said
+
+
+def test_trivial_predictors_are_rows_of_their_own_when_nothing_is_recorded(results):
+    frame = frames(opened())[0]
+    errors = trivial_errors(TASK)
+    assert frame["model"].tolist() == ["linear ridge", "copy of the input", "mean of training", "zero"]
+    assert frame["rel. L²"].tolist() == sorted(errors.values()) and set(frame["protocol"]) == {"no training"}
+
+
+def test_one_record_is_a_row_and_the_others_are_named_as_not_run(results):
+    entry = next(e for e in SUITES["main"] if e.task == TASK and e.label == "fno3d")
+    write(results, [record_of(entry, 0.2, test=False)])
+    app = opened()
+    frame, said = frames(app)[0], text(app)
+    assert frame.loc[frame["model"] == "FNO-3D", "rel. L²"].item() == record_of(entry, 0.2)["validation"]["relative_l2"]
+    assert "has not been read" in said and "HSD has no rank here yet: it has no record under" in said
+    assert "Not run yet" in said and "MeshGraphNet" in said and "--models hsd " in said
+    assert "a part of the paper's protocol" in said
+
+
+def test_the_table_holds_the_numbers_of_the_records_with_protocols_and_seeds(many):
+    app = opened()
+    frame = frames(app)[0]
+    records = {r["entry"]: r for r in table_of(TASK)}
+    rows = frame[frame["entry"] != ""]
+    assert set(rows["entry"]) == set(records) and frame["rel. L²"].is_monotonic_increasing
+    short = {title: name for name, title in SHORT.items()}
+    for _, row in rows.iterrows():
+        record = records[row["entry"]]
+        for title in set(short) & set(frame.columns):
+            assert row[title] == record["test"][short[title]]
+        assert (row["parameters"], row["epochs"]) == (record["parameters"], record["training"]["epochs"])
+        assert row["protocol"] == ("cut: 3.2 of 6 min" if record["label"] == "ono" else "whole")
+    assert {"HSD", "HSD, seed 1", "HSD, seed 2", "HSD (tiny)"} <= set(rows["model"]) and "Enst" not in frame
+    seeds = frames(app)[1]
+    assert seeds["model"].tolist() == ["HSD"] and seeds["seeds"].tolist() == [3] and seeds["rel. L² ± "].item() > 0
+    assert "1 of 13 were cut short" in text(app) and "over the test samples" in text(app)
+
+
+def test_a_part_that_nobody_has_read_is_not_shown_as_if_it_were(many):
+    app = opened(bench="torus_helmholtz")
+    assert "test part has not been read" in text(app) and "Scores on **validation**" in text(app)
+    runs = data.table_runs(data.found_in(many), TASK)
+    assert part_in_force(runs, "test") == ("test", "") and part_in_force(runs, "validation") == ("validation", "")
+
+
+def test_broken_and_foreign_files_are_left_out_with_a_sentence(many):
+    (many / "runs" / "torn.json").write_text('{"schema"')
+    (many / "runs" / "old.json").write_text('{"schema": "hsd-result-1"}')
+    (many / "transfer.json").write_text("[1]")
+    said = text(opened())
+    assert "torn.json is no record" in said and "old.json is no record" in said
+    assert "make it again" in text(opened("Resolution"))
+
+
+def test_runs_of_other_protocols_are_tables_of_their_own(many):
+    entries = [e for e in SUITES["main"] if e.task == TASK and e.label in ("hsd", "fno3d")]
+    write(many, [record_of(replace(e, minutes=0.0, epochs=50, n_samples=3000), 0.01) for e in entries])
+    runs = data.table_runs(data.found_in(many), TASK)
+    first, second = data.protocols(runs)
+    assert (first.key, second.key) == ("6min_1000samples", "50ep_3000samples")
+    app = opened(protocol=second.key)
+    assert "This is the paper's protocol" in text(app) and (frames(app)[0]["entry"] != "").sum() == 2
+    run = next(run for run in runs if run.protocol == second)
+    assert run.suite == "" and "hsd train toroidal_transport" in data.command_of(run)
+    assert "--set epochs=50" in data.command_of(run)
+
+
+# ---- beside the paper --------------------------------------------------------------------------------------------
+
+
+def test_published_numbers_give_the_margins_that_the_paper_states_where_its_table_agrees():
+    for task in ("external_aerodynamics", "magnetostatics"):
+        assert round(published.published_margin(task, "mse")[1], 2) == PAPER_MARGIN[task]
+    best, margin = published.published_margin(TASK, "mse")
+    assert best == "meshgraphnet" and round(margin, 2) == 0.32
+    table = published.TABLE_1[TASK]
+    assert round(1 - table["hsd"][1] / table["fno3d"][1], 2) == PAPER_MARGIN[TASK]  # its text takes FNO-3D
+    assert "not against the best baseline" in " ".join(tables.margin_words({"paper_mse_margin": 0.36}, TASK))
+    for task in (*published.TABLE_1, *published.STRESS):
+        assert {rank for rank, _ in published.published_standing(task).values()} == {1}
+
+
+def test_ranks_and_margins_beside_the_paper_are_those_of_the_library(many):
+    app = opened("Beside the paper")
+    rows = [data.found_in(many).by_entry(r["entry"]) for r in table_of(TASK)]
+    expected = standing([{**run.record, "label": run.label} for run in rows], TASK)
+    ours, theirs, ranks = frames(app)
+    assert "other data" in text(app) and "4 % below" not in text(app)
+    for _, row in ranks.iterrows():
+        name = next(n for n, title in SHORT.items() if title == row["metric"])
+        known = expected["ranks"].get(name)
+        assert row["HSD here"] == ("{} of {}".format(*known) if known else "not measured")
+    margin = expected["margins"]["mse"]
+    assert f"HSD's error is {100 * margin['margin']:.0f} % below that of the best baseline, FNO-3D" in text(app)
+    assert theirs["MSE"].min() == 3.56e-4 and ours["model"].tolist()[:2] == ["GNO", "MeshGraphNet"]
+
+
+# ---- ablations, cost, transfer -----------------------------------------------------------------------------------
+
+
+def test_ablations_are_changes_against_the_full_model_and_missing_variants_are_named(many):
+    app = opened("Ablations")
+    records = ablation_of(TASK, 4)
+    frame = frames(app)[0]
+    assert frame["variant"].tolist() == [r["label"] for r in records]
+    full = records[0]["validation"]["relative_l2"]
+    change = [r["validation"]["relative_l2"] / full - 1 for r in records]
+    assert frame["change"].tolist() == pytest.approx(change)
+    _, entries = data.ablation_entries(TASK)
+    assert f"**Not run yet** ({len(entries) - 4} of {len(entries)}" in text(app) and entries[-1].label in text(app)
+    assert "full" not in {r.label for r in data.table_runs(data.found_in(many), TASK)}
+
+
+def test_every_task_has_a_table_and_an_ablation_of_its_own():
+    for task in TASKS:
+        assert data.suite_of(task) in data.TABLES
+        assert data.ablation_entries(task)[1][0].label == "full"
+        assert len(data.missing(data.Found(Path(), (), ()), task)) == len(data.LABELS)
+
+
+def test_costs_and_transfer_show_the_recorded_numbers_and_refusals(many):
+    cost = frames(opened("Cost"))[0]
+    assert cost["forward ms"].is_monotonic_increasing and set(cost["training s"]) == {360.0}
+    app = opened("Resolution")
+    frame = frames(app)[0]
+    assert frame["relative L²"].isna().sum() == 2 and "It is bound to its mesh." in set(frame["refused because"])
+    assert "Not measured yet" in text(app) and "Geo-FNO" in text(app)
+    assert data.label_of_checkpoint("out/x/model.safetensors", "FNO-3D") == "fno3d"
+
+
+# ---- where a number is from --------------------------------------------------------------------------------------
+
+
+def test_a_record_opens_with_config_seed_data_versions_checksum_and_command(many):
+    record = next(r for r in table_of(TASK) if r["label"] == "hsd paper")
+    app = opened(record=record["entry"])
+    said = text(app)
+    for needed in (
+        record["sha256"], record["data"]["command"], "seed 0", "torch 2.13.0", "Made again by",
+        "--models 'hsd paper' --queue --results out/again",
+    ):  # fmt: skip
+        assert needed in said
+    assert any(json.loads(e.value)["config"] == record["config"] for e in app.json)
+    metrics = frames(app)[-1]
+    assert metrics["test"].tolist() == [record["test"][n] for n in DEFINITIONS if n in record["test"]]
+
+
+def test_a_link_to_a_lost_record_is_a_sentence(many):
+    assert "There is no record gone" in text(opened(record="gone"))
+
+
+def test_a_chosen_cell_opens_the_record_of_its_row_and_leaving_it_closes_it(many):
+    def script():
+        import streamlit as st
+
+        from hsd.ui.benchmarks_record import CLEARED, _chosen, closed
+        from hsd.ui.state import get_state
+
+        for cells in ([], [(1, "MSE")], [(0, "MSE")]):
+            st.session_state["table"] = {"selection": {"cells": cells}}
+            _chosen("table", ("a", ""))
+            st.text(get_state().benchmarks.record)
+        closed()
+        st.text(f"{get_state().benchmarks.record}{st.session_state[CLEARED]}")
+
+    app = good(AppTest.from_function(script).run())
+    assert [e.value for e in app.text] == ["", "", "a", "1"]
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_every_run_of_a_suite_is_made_again_by_a_command_that_the_program_reads(suite):
+    import shlex
+
+    from hsd.cli import build_parser
+
+    for entry in SUITES[suite]:
+        words = shlex.split(data.command_of(data.run_of(record_of(entry, 0.1))))
+        args = build_parser().parse_args(words[3:])
+        chosen = [e for e in SUITES[args.suite] if e.task in args.tasks and e.label in args.models]
+        assert entry.name in [e.name for e in chosen]
+
+
+# ---- exports, formulas, opening ----------------------------------------------------------------------------------
+
+
+def view_of(folder: Path) -> View:
+    from hsd.data.tasks import task
+
+    found = data.found_in(folder)
+    runs = data.ordered(data.table_runs(found, TASK))
+    return View(found, task(TASK), runs, data.protocols(runs)[0], "test", "")
+
+
+def test_exported_tables_hold_the_records_and_say_where_they_are_from(many):
+    view = view_of(many)
+    files = {label: make() for label, (_, make, _) in files_of(view).items()}
+    lines = files["CSV: results"].decode().splitlines()
+    assert f"# content: {origin_of(view.found)['content']}" in lines and "# part: test" in lines
+    rows = list(csv.DictReader(io.StringIO("\n".join(line for line in lines if not line.startswith("#")))))
+    records = {r["entry"]: r for r in table_of(TASK)}
+    assert {row["entry"] for row in rows} - {""} == set(records)
+    assert all(float(r["MSE"]) == records[r["entry"]]["test"]["mse"] for r in rows if r["entry"])
+    whole = json.loads(files["JSON"])
+    assert whole["paper"]["note"].startswith("other data") and whole["not_run"] == []
+    assert {row["sha256"] for row in whole["rows"]} == {r["sha256"] for r in records.values()}
+    assert whole["standing"]["ranks"]["mse"][0] == 1 and set(whole["trivial"]) == set(trivial_errors(TASK))
+
+
+def test_all_formulas_are_shown_as_the_metrics_use_them(results):
+    from hsd.metrics import METRICS
+
+    app = opened("Formulas")
+    assert list(METRICS) == list(DEFINITIONS)
+    for name, metric in METRICS.items():
+        said = DEFINITIONS[name]
+        assert (metric.title, metric.formula, metric.best) == (said.title, said.formula, said.best)
+    assert {e.value.strip("$\n") for e in app.latex} == {said.latex for said in DEFINITIONS.values()}
+
+
+def test_opening_the_page_loads_no_torch():
+    code = (
+        "import sys\nfrom streamlit.testing.v1 import AppTest\n"
+        f"app = AppTest.from_file({PAGE!r}, default_timeout=60).run()\nassert not app.exception\n"
+        "print('torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip().endswith("False")
+
+
+def test_the_records_of_the_program_are_all_read():
+    found = data.found_in(RESULTS)
+    assert found.broken == () and len(found.runs) == len(list((RESULTS / "runs").glob("*.json")))
+    assert all(run.suite or run.protocol.n_samples != 1000 for run in found.runs)
