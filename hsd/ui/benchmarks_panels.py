@@ -43,8 +43,8 @@ def results(view: View) -> None:
     if seeds:
         st.markdown("**Over seeds** (mean and standard deviation)")
         plain_table(seeds, "benchmarks/seeds")
-    if view.runs:
-        st.caption("Models with one seed have no spread over seeds; margins smaller than it would be a tie.")
+    elif view.runs:
+        st.caption("Every model has one seed here: how far its error moves with the seed is not known.")
     not_there(view)
 
 

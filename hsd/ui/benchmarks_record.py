@@ -40,7 +40,7 @@ def column_config(table: Table) -> dict[str, Any]:
         elif name in ("change",):
             out[name] = st.column_config.NumberColumn(format="percent")
         elif name.removesuffix(" ± ") in SMALL:
-            out[name] = st.column_config.NumberColumn(format="%.3g")
+            out[name] = st.column_config.NumberColumn(format="%.2e")
         elif any(isinstance(value, float) for value in table[name]):
             out[name] = st.column_config.NumberColumn(format="%.4f")
     return out
@@ -48,7 +48,9 @@ def column_config(table: Table) -> dict[str, Any]:
 
 def plain_table(table: Table, key: str) -> None:
     """A sortable table that opens nothing."""
-    st.dataframe(table, hide_index=True, column_config=column_config(table), key=key, placeholder=NOTHING)
+    st.dataframe(
+        table, hide_index=True, column_config=column_config(table), key=key, placeholder=NOTHING, height="content"
+    )
 
 
 def linked_table(table: Table, key: str) -> None:
@@ -58,7 +60,7 @@ def linked_table(table: Table, key: str) -> None:
         table,
         hide_index=True,
         column_config=column_config(table),
-        height=36 * (len(table[ENTRY]) + 1) + 3 if len(table[ENTRY]) < 18 else 640,
+        height="content" if len(table[ENTRY]) < 18 else 640,
         key=name,
         placeholder=NOTHING,
         on_select=partial(_chosen, name, tuple(table[ENTRY])),

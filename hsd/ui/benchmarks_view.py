@@ -118,4 +118,5 @@ def standing_words(view: View) -> list[str]:
     n = max(n for _, n in found["ranks"].values())
     led = f"leads in {', '.join(first)}" if first else "leads in no metric"
     out = [f"HSD {led} ({n} models compared, on {view.part})."]
-    return out + tables.margin_words(found, view.task.name)
+    tie = tables.tie_words(view.runs, view.part, found)
+    return [*out, *tables.margin_words(found, view.task.name), *([tie] if tie else [])]

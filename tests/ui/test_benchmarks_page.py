@@ -167,7 +167,8 @@ def test_published_numbers_give_the_margins_that_the_paper_states_where_its_tabl
     assert best == "meshgraphnet" and round(margin, 2) == 0.32
     table = published.TABLE_1[TASK]
     assert round(1 - table["hsd"][1] / table["fno3d"][1], 2) == PAPER_MARGIN[TASK]  # its text takes FNO-3D
-    assert "not against the best baseline" in " ".join(tables.margin_words({"paper_mse_margin": 0.36}, TASK))
+    assert tables.margin_words(None, TASK)[0].endswith("Its text says 36 %, which is against FNO-3D.")
+    assert not any("text says" in said for said in tables.margin_words(None, "magnetostatics"))
     for task in (*published.TABLE_1, *published.STRESS):
         assert {rank for rank, _ in published.published_standing(task).values()} == {1}
 
@@ -185,6 +186,22 @@ def test_ranks_and_margins_beside_the_paper_are_those_of_the_library(many):
     margin = expected["margins"]["mse"]
     assert f"HSD's error is {100 * margin['margin']:.0f} % below that of the best baseline, FNO-3D" in text(app)
     assert theirs["MSE"].min() == 3.56e-4 and ours["model"].tolist()[:2] == ["GNO", "MeshGraphNet"]
+
+
+@pytest.mark.parametrize("gap, words", [(0.0005, "a tie, less than"), (0.05, "more than")])
+def test_a_margin_within_the_spread_over_seeds_is_a_tie(gap, words):
+    hsd, fno = (next(e for e in SUITES["main"] if e.task == TASK and e.label == label) for label in ("hsd", "fno3d"))
+    errors = [(replace(hsd, seed=seed), 0.02 + 0.001 * seed) for seed in range(3)] + [(fno, 0.021 + gap)]
+    runs = []
+    for entry, error in errors:
+        record = record_of(entry, error)
+        record["test"]["relative_l2"] = error
+        runs.append(data.run_of(record))
+    found = tables.standing_of(runs, TASK, "test")
+    assert tables.tie_words(runs, "test", found) == (
+        f"The gap in rel. L², {gap:.2g} between means over seeds, is {words} one standard deviation (0.001)."
+    )
+    assert tables.tie_words([runs[0], runs[-1]], "test", found) == ""
 
 
 # ---- ablations, cost, transfer -----------------------------------------------------------------------------------
