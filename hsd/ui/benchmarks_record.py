@@ -127,8 +127,8 @@ def show(run: Run) -> None:
         if record.get("curve", {}).get("epoch"):
             figure = learning_figure(record["curve"], model_look(run.label, record["model"]), figure_ink(get_state()))
             st.plotly_chart(figure, theme=None, key="benchmarks/record/curve", alt="Learning curve of the run")
-    st.markdown("**Config** (entries that differ from the task's defaults, then all of them)")
-    st.json({"config": record["config"], "model_config": record.get("model_config", {})}, expanded=1)
+        st.markdown("**Config** (what differs from the task's defaults, then all of it)")
+        st.json({"config": record["config"], "model_config": record.get("model_config", {})}, expanded=1)
     st.markdown("**Data**")
     st.code(record["data"].get("command", "not recorded"), language="bash", wrap_lines=True)
     st.markdown("**Made again by** (elsewhere, for comparison)")
