@@ -56,6 +56,15 @@ def opened(page, path: str):
     return page.settle()
 
 
+def scrub(page, label: str, value: int, release: bool = False) -> None:
+    """Move a slider of the viewer; the page answers before it is released."""
+    script = "(e, v) => { e.value = v; e.dispatchEvent(new Event('input', { bubbles: true })); }"
+    slider(page, label).evaluate(script, value)
+    if release:
+        slider(page, label).evaluate("e => e.dispatchEvent(new Event('change', { bubbles: true }))")
+    page.page.wait_for_timeout(350)
+
+
 def titles(page) -> list[str]:
     return page.page.locator(".hsd-viewer .title").all_inner_texts()
 
@@ -72,12 +81,9 @@ def test_the_threshold_moves_in_the_page_with_beta0_and_components_of_hsd(page, 
     ground, values = fields(server[1])
     edges, (low, high) = ground.mesh.complex.simplices(1), (values[0].min(), values[0].max())
     trees = [merge_tree(u, edges) for u in values]
-    slider(page, "Threshold, %").focus()
-    sent = page.sent
-    seen = set()
-    for step in (51, 52, 53):
-        page.page.keyboard.press("ArrowRight")
-        page.page.wait_for_timeout(350)
+    sent, seen = page.sent, set()
+    for step in (20, 40, 53):
+        scrub(page, "Threshold, %", step)
         level = low + step / 100 * (high - low)
         shown = titles(page)
         for panel, (u, tree) in enumerate(zip(values, trees)):
@@ -86,13 +92,11 @@ def test_the_threshold_moves_in_the_page_with_beta0_and_components_of_hsd(page, 
             assert shown[panel].endswith(f"· β0 = {n}"), (shown, step)
             assert len(drawn_colours(page, panel)) <= n and bool(drawn_colours(page, panel)) <= bool(n)
         seen.add(output(page, "Threshold, %"))
-    assert seen == {f"{s}: u ≥ {low + s / 100 * (high - low):.4g}" for s in (51, 52, 53)}
-    page.page.locator(".stage").click()
-    page.settle()
-    assert page.sent > sent
-    level = int(parse_qs(urlsplit(page.page.url).query)["level"][0])
-    assert 51 <= level <= 53
-    page.page.get_by_text(f"At {level} %: t =").wait_for(timeout=15_000)
+    assert seen == {f"{s}: u ≥ {low + s / 100 * (high - low):.4g}" for s in (20, 40, 53)}
+    assert page.sent == sent  # nothing was asked of the server while the threshold moved
+    scrub(page, "Threshold, %", 53, release=True)
+    page.page.get_by_text("At 53 %: t =").wait_for(timeout=15_000)
+    assert parse_qs(urlsplit(page.page.url).query)["level"] == ["53"]
     # the search over the test set, kept on disk, and the jump
     page.page.get_by_role("button", name="Find a disagreement").click()
     page.page.get_by_text("test samples of Transport on a torus").wait_for(timeout=60_000)
@@ -112,12 +116,12 @@ def test_spectra_are_cut_in_the_page_to_the_truncated_fields_of_hsd(page, server
         shown = np.array(page.js(f"Array.from(v.panels[{panel}].values)"))
         assert np.abs(shown - expected).max() < 3e-3 * np.abs(values[0]).max()
     assert output(page, "Modes kept").startswith("20: λ ≤ ")
-    slider(page, "Modes kept").focus()
-    sent = page.sent
-    before = page.js("Array.from(v.panels[0].values)")
-    page.page.keyboard.press("ArrowRight")
-    page.page.wait_for_timeout(350)
+    sent, before = page.sent, page.js("Array.from(v.panels[0].values)")
+    scrub(page, "Modes kept", 21)
     assert output(page, "Modes kept").startswith("21: ") and page.js("Array.from(v.panels[0].values)") != before
-    assert page.sent >= sent
-    page.page.get_by_role("button", name="Compute the spectra").click()
+    assert page.sent == sent  # nothing was asked of the server while the number of modes moved
+    page.settle()
+    button = page.page.get_by_role("button", name="Compute the spectra")
+    if button.count():  # what Level Sets has computed is on disk for this page too
+        button.click()
     page.page.get_by_text("Median over the samples").wait_for(timeout=60_000)
