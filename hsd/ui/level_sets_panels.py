@@ -90,10 +90,16 @@ def search(ready: Ready) -> None:
             help="Jumps to a test sample where truth and HSD agree at 50 % of the range and another model does not.",
         ):  # fmt: skip
             wanted = "agree"
-        if SEARCH in st.session_state:
-            st.caption(st.session_state[SEARCH]["words"])
+        memory = st.session_state.get(SEARCH, {})
+        if memory.get("of") == _searched(ready):
+            st.caption(memory["words"])
     if wanted is not None:
         _jump(ready, wanted)
+
+
+def _searched(ready: Ready) -> tuple:
+    """What a search was about; its words are shown only there."""
+    return ready.task.name, ready.mesh.content_hash, ready.models, get_state().levels.least
 
 
 def _jump(ready: Ready, kind: str) -> None:
@@ -103,10 +109,10 @@ def _jump(ready: Ready, kind: str) -> None:
     state = get_state()
     cases = view.cases_of(state, found, HALF)
     words = view.summary(state, found, cases, HALF)
-    memory = st.session_state.get(SEARCH, {})
-    listed = cases[kind]
-    turn = (memory.get("turn", -1) + 1) % len(listed) if listed and memory.get("kind") == kind else 0
-    st.session_state[SEARCH] = {"kind": kind, "turn": turn, "words": words}
+    memory, of = st.session_state.get(SEARCH, {}), _searched(ready)
+    listed, again = cases[kind], (memory.get("of"), memory.get("kind")) == (of, kind)
+    turn = (memory["turn"] + 1) % len(listed) if listed and again else 0
+    st.session_state[SEARCH] = {"of": of, "kind": kind, "turn": turn, "words": words}
     if listed:
         case = listed[turn]
         number = int(found.numbers[case.row])
