@@ -59,9 +59,7 @@ def scores(view: View) -> None:
     made = [score_of(run, view.part, metric) for run in (boxes or scored)]
     made.sort(key=lambda score: score.mean, reverse=not log)
     if boxes:
-        st.markdown(
-            f"**{said.title} over the test samples** (box: quartiles, dashed: mean and ± one standard deviation)"
-        )
+        st.markdown(f"**{said.title} over the test samples** (box: quartiles, dashed: mean)")
         figure = figures.box_figure(made, said.title, ink, log)
     else:
         lines = {TRIVIAL[n]: e for n, e in trivial_errors(view.task.name).items()} if metric == "relative_l2" else {}
@@ -297,7 +295,7 @@ def exports(view: View) -> None:
         "(*Copy link*) carries task, protocol, part and metric."
     )
     download_row(files_of(view), f"benchmarks_{view.task.name}_{view.part}", "benchmarks")
-    st.markdown("By command, from the same records:")
+    st.markdown("By command, from the same records (it reads the test part of runs that have no test scores yet):")
     st.code(
         f"python -m hsd benchmark {data.suite_of(view.task.name)} --tasks {view.task.name} --table", language="bash"
     )

@@ -141,7 +141,8 @@ def mesh_figure(
     gap: tuple[Sequence[float], Sequence[float]],
     ink: Ink,
 ) -> go.Figure:
-    """Relative L² against vertices: (title, look, vertices, errors) of each model; ``gap`` is that of the truth."""
+    """Relative L² against vertices: (title, look, vertices, errors) of each model; ``gap`` is that of the truth,
+    which is 0 on the mesh of training and not drawn there."""
     figure = go.Figure()
     for title, look, x, y in lines:
         figure.add_scatter(
@@ -151,7 +152,8 @@ def mesh_figure(
             hovertemplate=f"{title}, %{{x}} vertices: %{{y:.4g}}<extra></extra>",
         )  # fmt: skip
     figure.add_scatter(
-        x=list(gap[0]), y=list(gap[1]), mode="lines+markers", name="truth differs by",
+        x=list(gap[0]), y=[v if v > 0 else None for v in gap[1]], connectgaps=True, mode="lines+markers",
+        name="truth differs by",
         line={"color": ink.muted, "dash": "dot", "width": 2 * ink.thick}, marker={"symbol": "line-ew-open"},
         hovertemplate="truth differs by %{y:.4g}<extra></extra>",
     )  # fmt: skip

@@ -33,7 +33,7 @@ def query(app) -> dict[str, list[str]]:
 def test_a_click_on_a_number_opens_its_record_which_a_link_opens_too_and_the_tables_download(app):
     page, best = app.page, min(table_of(TASK), key=lambda record: record["test"]["relative_l2"])
     page.goto(f"{app.address}/benchmarks?bench={TASK}")
-    grid = page.locator("[data-testid=stDataFrame] canvas").first
+    grid = page.locator("[data-testid=stDataFrame]").first
     grid.wait_for(timeout=60_000)
     page.get_by_text("over the test samples").wait_for(timeout=60_000)
     grid.click(position={"x": 180, "y": 52})  # first row, MSE
