@@ -187,7 +187,8 @@ class LevelsState:
     """Level Sets, on the sample and the models of ``ComparisonState``.
 
     step : of the threshold, per cent of the truth's range;  least: shortest bars that count, per cent of the range
-    samples : how many test samples are looked through, here and on Spectral Energy;  favourite: model that shall be right
+    samples : how many test samples are looked through, here and on Spectral Energy
+    favourite : model that shall be right
     """
 
     step: int = item(50, "level", low=0, high=100)
