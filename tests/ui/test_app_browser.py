@@ -154,7 +154,7 @@ def test_link_to_a_page_of_a_fresh_session_has_its_navigation(app):
     app.page.goto(f"{app.address}/harmonic_modes?mesh=sphere&n=300")
     still(app.page)
     links = app.page.get_by_test_id("stSidebarNavLink")
-    links.get_by_text(ALL[-1], exact=True).wait_for(timeout=60_000)  # the first run of a fresh server imports for a while
+    links.get_by_text(ALL[-1], exact=True).wait_for(timeout=60_000)  # a first run imports for a while
     assert [links.nth(i).inner_text().split("\n")[-1].strip() for i in range(links.count())] == list(ALL)
 
 
