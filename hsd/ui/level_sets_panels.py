@@ -63,7 +63,7 @@ def numbers(state: AppState, ready: Ready, levels: Levels, answers: Mapping[Mode
         rows = level_rows(levels.truth, titled, errors, state.levels.step)
         config = {name: st.column_config.NumberColumn(format="%.3f") for name in list(rows)[2:]}
         config["field"] = st.column_config.TextColumn(pinned=True)
-        st.dataframe(rows, hide_index=True, column_config=config, key="levels/table")
+        st.dataframe(rows, hide_index=True, column_config=config, key="levels/table", placeholder="–")
         st.caption(
             "S(t) = exp(−|β0_p − β0_g| / max(β0_g, 1)) and IoU(t) = |A_p ∩ A_g| / |A_p ∪ A_g| of A = {u ≥ t}, by area "
             "or volume; S_β0 and IoU: their means over 10 %, 20 % … 90 % of the truth's range. Components are those of "
