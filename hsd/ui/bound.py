@@ -13,10 +13,33 @@ import streamlit as st
 
 from hsd.ui.state import get_state, read, update
 
+_DONE, _AGAIN = "_bound/done", "_bound/again"
+
 
 def widget_key(path: str, name: str = "") -> str:
     """Key of the widget bound to a path, as ``AppTest`` finds it; ``name`` tells two widgets of one field apart."""
     return f"state:{path}:{name}" if name else f"state:{path}"
+
+
+def begin_run() -> None:
+    """At the start of a page's run: were all widgets of the last run drawn, or was it broken off by a click?
+
+    The browser may not have been sent the values of widgets of a run that was broken off; those of this run are then
+    sent again, or the widgets would show, and soon send back, their first option or least number.
+    """
+    st.session_state[_AGAIN] = not st.session_state.get(_DONE, True)
+    st.session_state[_DONE] = False
+
+
+def end_run() -> None:
+    """At the end of a page's run."""
+    st.session_state[_DONE] = True
+
+
+def fill(key: str, value: object) -> None:
+    """Put a value into a widget that is about to be drawn, where it shows another one or may never have had it."""
+    if st.session_state.get(_AGAIN) or key not in st.session_state or st.session_state[key] != value:
+        st.session_state[key] = value
 
 
 def _changed(path: str, key: str, convert: Callable, on_change: Callable[[], None] | None) -> None:
@@ -27,8 +50,7 @@ def _changed(path: str, key: str, convert: Callable, on_change: Callable[[], Non
 
 def _bind(path: str, name: str, shown, convert: Callable, on_change: Callable[[], None] | None) -> dict:
     key = widget_key(path, name)
-    if st.session_state.get(key) != shown:
-        st.session_state[key] = shown
+    fill(key, shown)
     return {"key": key, "on_change": _changed, "args": (path, key, convert, on_change)}
 
 

@@ -21,7 +21,7 @@ from hsd import __version__
 from hsd.errors import HsdError
 from hsd.mesh.mesh import Mesh
 from hsd.ui import cached
-from hsd.ui.bound import bound_radio, bound_toggle
+from hsd.ui.bound import begin_run, bound_radio, bound_toggle, end_run
 from hsd.ui.browser import copy_link, set_theme
 from hsd.ui.state import AppState, MeshState, changed, get_state, sync, take_notes, update
 from hsd.ui.store import StoreError
@@ -85,6 +85,7 @@ def page(title: str, sentence: str = "", domain: Callable[[AppState], Domain] | 
     domain : of a page whose mesh is not the mesh in force; asked once a run
     """
     through_the_router()
+    begin_run()
     ensure_viewer()
     state = sync()
     style(state)
@@ -107,6 +108,7 @@ def page(title: str, sentence: str = "", domain: Callable[[AppState], Domain] | 
     except MemoryError:
         st.error("There is not enough memory for this; use a smaller mesh or fewer modes.")
     st.caption(under or provenance_text(mesh, get_state()))
+    end_run()
 
 
 def through_the_router() -> None:

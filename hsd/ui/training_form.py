@@ -13,7 +13,7 @@ import streamlit as st
 from hsd.data.splits import split_sizes
 from hsd.errors import InputError
 from hsd.ui import task_files
-from hsd.ui.bound import bound_number, bound_segments, bound_selectbox
+from hsd.ui.bound import bound_number, bound_segments, bound_selectbox, fill
 from hsd.ui.state import AppState, TrainingState, get_state, update
 from hsd.ui.state_parts import QUICK_TRAINING
 from hsd.ui.store import KEY
@@ -32,7 +32,6 @@ FIRST = ("epochs", "batch_size", "lr")
 OF_RUN = ("lr", "weight_decay")
 """Entries of a model's config that the training's own ones replace, so that the form has them once."""
 LABELS = {"lr": "learning rate", "n_train": "training samples used", "n_modes": "modes"}
-_MISSING = object()
 
 
 def configs(state: AppState) -> tuple[TrainingConfig, ModelConfig]:
@@ -155,8 +154,7 @@ def entry_widget(entry: Entry, prefix: str, value: Any, own: float | None = None
     name, label = prefix + entry.name, LABELS.get(entry.name, entry.name.replace("_", " "))
     key = f"training:{choice.task}:{choice.model}:{name}"
     shown = ", ".join(map(str, value)) if entry.kind == "sizes" else value
-    if st.session_state.get(key, _MISSING) != shown:
-        st.session_state[key] = shown
+    fill(key, shown)
     bind = {"key": key, "on_change": partial(entry_changed, key, name, entry), "help": entry.help or None}
     if entry.kind == "switch":
         st.toggle(label, **bind)

@@ -174,6 +174,18 @@ def test_settings_of_a_link_that_cannot_be_are_a_sentence_with_a_way_back(no_run
     good(press(app, "training:reset"))
 
 
+def test_widgets_are_told_their_values_again_after_a_run_that_a_click_broke_off(no_runs):
+    app = good(opened(train_nodes=300, train="torus_helmholtz"))
+    names = ("state:training.task", "training:torus_helmholtz:hsd:epochs")
+    good(app.run())
+    assert not any(widget(app, name).proto.set_value for name in names)
+    app.session_state["_bound/done"] = False  # as a run leaves it that did not come to its end
+    good(app.run())
+    assert all(widget(app, name).proto.set_value for name in names)
+    good(app.run())
+    assert not any(widget(app, name).proto.set_value for name in names)
+
+
 # ---- a run from start to comparison ------------------------------------------------------------------------------
 
 
