@@ -23,7 +23,7 @@ from hsd.training.run import make_trainer
 from hsd.training.steps import batches, form_error, node_error
 
 ROOT = Path(__file__).resolve().parents[2]
-SMALL = {"model_config": {"n_modes": 16, "channels": 2, "hidden": 8, "lift": 0}}
+SMALL = {"model_config": {"n_modes": 16, "channels": 2, "hidden": 8, "lift": 0, "moment_products": False}}
 
 
 def curve(folder: Path) -> list[dict]:
