@@ -26,6 +26,7 @@ REACH = 12.0
 """Spectral norm, root mean square over training samples, that the matrices of v·∇ are scaled to."""
 NOISE = 3
 """Random coefficient vectors a step that the stability penalty sees."""
+MOMENTS = (1, 2)
 FIBERS = ("resolvent", "grid", "both", "none")
 
 
@@ -109,6 +110,7 @@ class HSD(Operator):
         super().__init__(domain, config)
         check_choice("variant of HSD", self.config.variant, VARIANTS)
         check_choice("fiber of HSD", self.config.fiber, FIBERS)
+        check_choice("order of HSD's moments", self.config.moments, MOMENTS)
         self.network = SpectralNetwork(domain, self.config) if self.config.variant == "spectral" else None
         if self.network is None:
             self.layers = nn.ModuleList(PaperLayer(domain, self.config) for _ in range(2))

@@ -40,8 +40,8 @@ class BracketFlow(nn.Module):
 
     def forward(self, z: torch.Tensor, features: torch.Tensor, domain: Domain) -> torch.Tensor:
         gradients, n = tangent_gradients(domain), domain.n_vertices
-        modes, weights = domain.source.modes, domain.tensor("vertex_measure").repeat(2)[:, None]
-        back = domain.cached("bracket_weights", lambda: weights * gradients)
+        modes, measure = domain.source.modes, domain.tensor("vertex_measure")
+        back = domain.cached("bracket_weights", lambda: measure.repeat(2)[:, None] * gradients)
         h, top = 1.0 / self.steps, (domain.source.eigenvalues.max() * domain.scale2).sqrt()
         limit = REACH / h
         spread = self.spread(features)[0, 0]

@@ -23,7 +23,7 @@ class GlobalPath(nn.Module):
     def __init__(self, domain: Domain, channels: int, hidden: int, n_harmonic: int, order: int, products: bool):
         super().__init__()
         self.n_all = domain.arrays["chi"].shape[1]
-        self.n_moments = min(self.n_all, (0, 1 + domain.mesh.points.shape[1])[order]) if order < 2 else self.n_all
+        self.n_moments = self.n_all if order == 2 else 1 + domain.mesh.points.shape[1]
         n_fields = sum(prod(domain.arrays[f"field/{name}"].shape[1:]) for name in domain.field_names)
         n_in = channels * (self.n_moments + 1) + n_fields
         n_out = self.n_moments + n_harmonic
