@@ -6,7 +6,6 @@ import json
 import pickle
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -20,10 +19,10 @@ from hsd.ui.comparison_answers import Ready
 from hsd.ui.comparison_models import Model
 from hsd.ui.comparison_view import checkpoint_hashes, provenance, truth_of
 from hsd.ui.comparison_work import Outcome
+from hsd.ui.export import mesh_files
 from hsd.ui.state import AppState
 from hsd.viz.scene import Scene
 
-MIME = {".npz": "application/octet-stream", ".vtp": "application/xml", ".vtu": "application/xml"}
 SHEET_SECONDS = 90.0
 SHEET_WIDTH = 2400
 
@@ -83,17 +82,10 @@ def file_name(model: Model) -> str:
 def field_files(state: AppState, ready: Ready, answers: Mapping[Model, Outcome]) -> dict:
     """NPZ and VTP or VTU as ``download_row`` takes them."""
 
-    def maker(suffix: str):
-        def make() -> bytes:
-            with tempfile.TemporaryDirectory() as folder:
-                path = Path(folder) / f"comparison{suffix}"
-                (fields_npz if suffix == ".npz" else fields_mesh)(state, ready, answers, path)
-                return path.read_bytes()
+    def write(suffix: str, path: Path) -> None:
+        (fields_npz if suffix == ".npz" else fields_mesh)(state, ready, answers, path)
 
-        return make
-
-    suffixes = (".npz", ".vtp", ".vtu") if ready.mesh.dim == 2 else (".npz", ".vtu")
-    return {s.upper().lstrip("."): (s, maker(s), MIME[s]) for s in suffixes}
+    return mesh_files(ready.mesh.dim, write)
 
 
 def stem(state: AppState, ready: Ready) -> str:

@@ -14,7 +14,7 @@ from hsd.ui import comparison_models, task_view
 from hsd.ui.comparison_answers import Ready, model_key
 from hsd.ui.comparison_models import Model
 from hsd.ui.comparison_work import Outcome, Rollout
-from hsd.ui.page import STARS, Domain, boundary_sentence, device_words
+from hsd.ui.page import Domain, condition_sentence, device_words
 from hsd.ui.state import AppState
 from hsd.viz.comparison_scene import Board, Layer, Quantity, Shot, error_layer, input_layer, layer, node_values_of
 from hsd.viz.comparison_scene import quantity_of as _quantity_of
@@ -230,11 +230,8 @@ def checkpoint_hashes(models) -> dict[str, str]:
 
 def conditions(ready: Ready) -> str:
     """Boundary condition, star and sign convention in words."""
-    k = ready.sample.target.degree
-    return (
-        f"{boundary_sentence(ready.mesh, k, 'absolute')}. {STARS['galerkin']}. The Laplacian Δ = dδ + δd is positive "
-        "(eigenvalues\u00a0≥\u00a00). All models are scored on node values of one sharp map."
-    )
+    words = condition_sentence(ready.mesh, ready.sample.target.degree, "absolute", "galerkin")
+    return f"{words} All models are scored on node values of one sharp map."
 
 
 def caption(state: AppState, ready: Ready, board: Board) -> str:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 import plotly.graph_objects as go
 import streamlit as st
 
 from hsd.mesh.mesh import Mesh
 from hsd.ui.state import AppState
+
+MIME = {".npz": "application/octet-stream", ".vtp": "application/xml", ".vtu": "application/xml"}
 
 
 def table_csv(columns: Mapping[str, Sequence], provenance: Mapping[str, str]) -> bytes:
@@ -36,6 +40,22 @@ def download_row(files: Mapping[str, tuple[str, Callable[[], bytes], str]], stem
     with st.container(horizontal=True):
         for label, (suffix, make, mime) in files.items():
             st.download_button(label, make, stem + suffix, mime, key=f"{key}/export{suffix}", on_click="ignore")
+
+
+def mesh_files(dim: int, write: Callable[[str, Path], None]) -> dict[str, tuple[str, Callable[[], bytes], str]]:
+    """NPZ and VTU (surfaces: VTP too) as :func:`download_row` takes them; write(suffix, path) makes one file."""
+
+    def maker(suffix: str) -> Callable[[], bytes]:
+        def make() -> bytes:
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / f"file{suffix}"
+                write(suffix, path)
+                return path.read_bytes()
+
+        return make
+
+    suffixes = [s for s in MIME if dim == 2 or s != ".vtp"]
+    return {s.upper().lstrip("."): (s, maker(s), MIME[s]) for s in suffixes}
 
 
 def file_stem(mesh_name: str, content_hash: str, k: int, *conditions: str) -> str:

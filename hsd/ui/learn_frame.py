@@ -20,7 +20,7 @@ from hsd import __version__
 from hsd.mesh.mesh import Mesh
 from hsd.ui.bound import bound_radio, bound_segments
 from hsd.ui.lessons import LESSONS, Lesson, Question, View
-from hsd.ui.page import STARS, Domain, boundary_sentence, device_words
+from hsd.ui.page import Domain, condition_sentence, device_words
 from hsd.ui.state import AppState, get_state, leaves, read, to_text, update
 from hsd.viz.scene import Scene
 
@@ -148,10 +148,7 @@ def domain_of(state: AppState, view: View) -> Domain:
 
 def conditions(view: View) -> str:
     """Boundary condition, star and sign convention in words."""
-    return (
-        f"{boundary_sentence(view.mesh, view.k, view.bc)}. {STARS[view.star]}. "
-        "The Laplacian Δ = dδ + δd is positive (eigenvalues\u00a0≥\u00a00)."
-    )
+    return condition_sentence(view.mesh, view.k, view.bc, view.star)
 
 
 def moved(view: View, values: Mapping[str, float]) -> None:

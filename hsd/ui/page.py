@@ -254,8 +254,13 @@ def boundary_sentence(mesh: Mesh, k: int, bc: str) -> str:
 
 def space_sentence(state: AppState, mesh: Mesh) -> str:
     """Boundary condition, star and sign convention in words, for under a picture."""
+    return condition_sentence(mesh, state.k, state.bc, state.star)
+
+
+def condition_sentence(mesh: Mesh, k: int, bc: str, star: str) -> str:
+    """The same for k-forms under a condition and a star that are not those of the state."""
     return (
-        f"{boundary_sentence(mesh, state.k, state.bc)}. {STARS[state.star]}. "
+        f"{boundary_sentence(mesh, k, bc)}. {STARS[star]}. "
         "The Laplacian Δ = dδ + δd is positive (eigenvalues\u00a0≥\u00a00)."
     )
 

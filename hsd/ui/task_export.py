@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,11 +11,10 @@ import numpy as np
 from hsd.cli_output import write_npz
 from hsd.data.dataset import mesh_arrays
 from hsd.mesh.io import save_mesh
+from hsd.ui.export import mesh_files
 from hsd.ui.state import AppState
 from hsd.ui.task_view import Loaded, provenance_record
 from hsd.viz.task_sample import Shown, node_values
-
-MIME = {".npz": "application/octet-stream", ".vtp": "application/xml", ".vtu": "application/xml"}
 
 
 def fields_of(ready: Loaded, parts: tuple[Shown, ...]) -> dict[str, Shown]:
@@ -58,17 +56,10 @@ def sample_mesh_file(state: AppState, ready: Loaded, parts: tuple[Shown, ...], p
 def files_of(state: AppState, ready: Loaded, parts: tuple[Shown, ...]) -> dict[str, tuple[str, Callable, str]]:
     """Files as hsd.ui.export.download_row takes them."""
 
-    def maker(suffix: str) -> Callable[[], bytes]:
-        def make() -> bytes:
-            with tempfile.TemporaryDirectory() as folder:
-                path = Path(folder) / f"sample{suffix}"
-                (sample_npz if suffix == ".npz" else sample_mesh_file)(state, ready, parts, path)
-                return path.read_bytes()
+    def write(suffix: str, path: Path) -> None:
+        (sample_npz if suffix == ".npz" else sample_mesh_file)(state, ready, parts, path)
 
-        return make
-
-    suffixes = (".npz", ".vtp", ".vtu") if ready.mesh.dim == 2 else (".npz", ".vtu")
-    return {s.upper().lstrip("."): (s, maker(s), MIME[s]) for s in suffixes}
+    return mesh_files(ready.mesh.dim, write)
 
 
 def file_stem(ready: Loaded) -> str:

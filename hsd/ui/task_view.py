@@ -16,7 +16,7 @@ from hsd.data.tasks.base import Realisation, Task
 from hsd.errors import HsdError
 from hsd.mesh.mesh import Mesh
 from hsd.ui import cached, task_files
-from hsd.ui.page import STARS, Domain, boundary_sentence, device_words
+from hsd.ui.page import Domain, condition_sentence, device_words
 from hsd.ui.state import AppState
 from hsd.viz import build
 from hsd.viz.task_sample import Sample, Shown, file_sample, history, hodge_parts, mass_size, record_sample, task_sample
@@ -212,11 +212,8 @@ def provenance_record(state: AppState, ready: Loaded) -> dict[str, str]:
 
 def conditions(ready: Loaded) -> str:
     """Boundary condition, star and sign convention in words."""
-    k = ready.sample.target.degree
-    return (
-        f"{boundary_sentence(ready.mesh, k, ready.bc)}. {STARS[ready.star]}. The Laplacian Δ = dδ + δd is positive "
-        "(eigenvalues\u00a0≥\u00a00). Node values are read through one sharp map, the one that models are scored on."
-    )
+    words = condition_sentence(ready.mesh, ready.sample.target.degree, ready.bc, ready.star)
+    return f"{words} Node values are read through one sharp map, the one that models are scored on."
 
 
 def caption(ready: Loaded, split: str, space: str) -> str:
