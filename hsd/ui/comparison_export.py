@@ -62,16 +62,27 @@ def fields_npz(state: AppState, ready: Ready, answers: Mapping[Model, Outcome], 
 
 def fields_mesh(state: AppState, ready: Ready, answers: Mapping[Model, Outcome], path: Path) -> None:
     """Node values of truth, predictions and errors on the mesh."""
+    data, record = node_fields(ready, answers), record_of(state, ready, answers)
+    save_mesh(ready.mesh, path, point_data=data, cell_data={}, provenance=record)
+
+
+def node_fields(ready: Ready, answers: Mapping[Model, Outcome]) -> dict[str, np.ndarray]:
+    """Node values of input, truth, predictions and the sizes of errors as point data of a mesh file."""
     truth, data = truth_of(ready), {}
     for shown in ready.sample.inputs:
         nodes = ready.ground.node_values(shown.degree, shown.reading, shown.values)[0]
-        data[f"input_{shown.name}"] = nodes[:, 0] if nodes.shape[1] == 1 else nodes
-    data["truth"] = truth[:, 0] if truth.shape[1] == 1 else truth
+        data[f"input_{shown.name}"] = point_data(nodes)
+    data["truth"] = point_data(truth)
     for model, answer in answers.items():
         name = file_name(model)
-        data[f"prediction_{name}"] = answer.nodes[:, 0] if answer.nodes.shape[1] == 1 else answer.nodes
+        data[f"prediction_{name}"] = point_data(answer.nodes)
         data[f"error_{name}"] = np.linalg.norm(answer.nodes - truth, axis=1)
-    save_mesh(ready.mesh, path, point_data=data, cell_data={}, provenance=record_of(state, ready, answers))
+    return data
+
+
+def point_data(nodes: np.ndarray) -> np.ndarray:
+    """Node values (n_vertices, C) as a mesh file has them: numbers (n_vertices,) where C is 1."""
+    return nodes[:, 0] if nodes.shape[1] == 1 else nodes
 
 
 def file_name(model: Model) -> str:

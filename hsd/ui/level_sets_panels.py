@@ -204,7 +204,7 @@ def data_tab(state: AppState, ready: Ready, levels: Levels, answers: Mapping[Mod
     download_row(
         {
             "CSV": (".csv", lambda: table_csv(rows, origin), "text/csv"),
-            "NPZ": (".npz", lambda: view.levels_npz(state, ready, levels, origin), "application/octet-stream"),
+            **view.level_files(state, ready, levels, origin),
             "HTML: curves": ("_curves.html", lambda: figure_html(figure, origin), "text/html"),
         },
         f"levels_{files.stem(state, ready)}",

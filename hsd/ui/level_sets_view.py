@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import streamlit as st
 
+from hsd.cli_output import write_npz
+from hsd.mesh.io import save_mesh
 from hsd.ui import comparison_models, task_view
 from hsd.ui import comparison_view as shared
 from hsd.ui.comparison_answers import Ready, model_key
+from hsd.ui.comparison_export import file_name
 from hsd.ui.comparison_models import Model
 from hsd.ui.comparison_work import Outcome
+from hsd.ui.export import mesh_files
 from hsd.ui.held_out import Pass
 from hsd.ui.level_sets_work import STEPS, LevelField, level_field, limits_of
 from hsd.ui.state import AppState
@@ -183,17 +187,33 @@ def summary(state: AppState, found: Pass, cases, step: int) -> str:
 # ---- files -------------------------------------------------------------------------------------------------------
 
 
-def levels_npz(state: AppState, ready: Ready, levels: Levels, provenance: Mapping[str, str]) -> bytes:
-    """Fields, labels of components at the threshold, β0 and IoU at all steps."""
-    t, out = level_at(levels, state.levels.step), io.BytesIO()
-    arrays = {"fractions": np.array(STEPS), "threshold": np.array(t), "provenance": np.array(json.dumps(provenance))}
-    for name, field in {"truth": levels.truth, **{m.key: f for m, f in levels.found.items()}}.items():
-        name = name.replace(":", "_")
-        arrays[f"field_{name}"] = field.values
-        arrays[f"component_{name}"] = field.tree.labels(field.values, t)
-        arrays[f"betti0_{name}"], arrays[f"iou_{name}"] = field.counts, field.overlaps
-    np.savez_compressed(out, **arrays)
-    return out.getvalue()
+def level_fields(state: AppState, levels: Levels) -> dict[str, np.ndarray]:
+    """Fields and labels of components at the threshold, (n_vertices,) each; label −1: below it."""
+    t, out = level_at(levels, state.levels.step), {}
+    for name, field in _named(levels).items():
+        out[f"field_{name}"] = field.values
+        out[f"component_{name}"] = field.tree.labels(field.values, t)
+    return out
+
+
+def level_files(state: AppState, ready: Ready, levels: Levels, provenance: Mapping[str, str]) -> dict:
+    """Fields and components as NPZ (with β0 and IoU at all steps) and VTP or VTU, as ``download_row`` takes them."""
+
+    def write(suffix: str, path: Path) -> None:
+        arrays = level_fields(state, levels)
+        if suffix != ".npz":
+            save_mesh(ready.mesh, path, point_data=arrays, cell_data={}, provenance=provenance)
+            return
+        arrays |= {"fractions": np.array(STEPS), "threshold": np.array(level_at(levels, state.levels.step))}
+        for name, field in _named(levels).items():
+            arrays |= {f"betti0_{name}": field.counts, f"iou_{name}": field.overlaps}
+        write_npz(path, **arrays, provenance=np.array(json.dumps(provenance)))
+
+    return mesh_files(ready.mesh.dim, write)
+
+
+def _named(levels: Levels) -> dict[str, LevelField]:
+    return {"truth": levels.truth} | {file_name(m): f for m, f in levels.found.items()}
 
 
 def code(state: AppState, ready: Ready, levels: Levels) -> str:

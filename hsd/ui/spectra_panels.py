@@ -159,7 +159,7 @@ def data_tab(state: AppState, ready: Ready, spectra: Spectra, found) -> None:
     download_row(
         {
             "CSV": (".csv", lambda: table_csv(rows, origin), "text/csv"),
-            "NPZ": (".npz", lambda: view.spectra_npz(spectra, origin), "application/octet-stream"),
+            **view.spectra_files(state, ready, spectra, found, origin),
             "HTML: spectra": ("_spectra.html", lambda: figure_html(figure, origin), "text/html"),
         },
         f"spectra_{files.stem(state, ready)}",

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
+from hsd.cli_output import write_npz
+from hsd.mesh.io import save_mesh
 from hsd.ui import cached, held_out
 from hsd.ui import comparison_view as shared
 from hsd.ui.comparison_answers import Ready, model_key
+from hsd.ui.comparison_export import file_name, node_fields, point_data
 from hsd.ui.comparison_models import Model
 from hsd.ui.comparison_work import Outcome
+from hsd.ui.export import mesh_files
 from hsd.ui.held_out import Pass
 from hsd.ui.spectra_work import Frame, Spectrum, band_of, spectrum_of
 from hsd.ui.state import AppState
@@ -167,16 +171,44 @@ def map_words(ready: Ready) -> str:
     )
 
 
-def spectra_npz(spectra: Spectra, provenance: Mapping[str, str]) -> bytes:
+def kept_fields(state: AppState, ready: Ready, spectra: Spectra) -> dict[str, np.ndarray]:
+    """Node values of the sums of the modes kept: ``kept_truth``, and of each model ``kept_…`` and ``kept_error_…``."""
+    cut, target = cut_of(state, spectra.frame), ready.sample.target
+    modes = held_out.bench_of(ready).basis.modes[:, spectra.frame.columns[:cut]]
+    sums = {"truth": spectra.truth.coefficients}
+    for model, one in spectra.found.items():
+        name = file_name(model)
+        sums |= {f"prediction_{name}": one.coefficients, f"error_{name}": one.errors}
+    return {
+        f"kept_{name}": point_data(ready.ground.node_values(target.degree, target.reading, (modes @ c[:cut])[None])[0])
+        for name, c in sums.items()
+    }
+
+
+def spectra_files(
+    state: AppState, ready: Ready, spectra: Spectra, answers: Mapping[Model, Outcome], provenance: Mapping[str, str]
+) -> dict:
+    """As ``download_row`` takes them: coefficients as NPZ; fields, whole and cut, on the mesh as VTP or VTU."""
+
+    def write(suffix: str, path: Path) -> None:
+        if suffix == ".npz":
+            spectra_npz(spectra, provenance, path)
+            return
+        data = node_fields(ready, answers) | kept_fields(state, ready, spectra)
+        cut = {"modes_kept": str(cut_of(state, spectra.frame))}
+        save_mesh(ready.mesh, path, point_data=data, cell_data={}, provenance=provenance | cut)
+
+    return mesh_files(ready.mesh.dim, write)
+
+
+def spectra_npz(spectra: Spectra, provenance: Mapping[str, str], path: Path) -> None:
     """Eigenvalues, parts and coefficients of the truth, the models and their errors."""
-    out = io.BytesIO()
     arrays = {"eigenvalues": spectra.frame.eigenvalues, "part": spectra.frame.part.astype(str)}
     arrays |= {"truth": spectra.truth.coefficients, "provenance": np.array(json.dumps(provenance))}
     for model, one in spectra.found.items():
-        name = model.key.replace(":", "_")
+        name = file_name(model)
         arrays |= {f"coefficients_{name}": one.coefficients, f"errors_{name}": one.errors}
-    np.savez_compressed(out, **arrays)
-    return out.getvalue()
+    write_npz(path, **arrays)
 
 
 def code(state: AppState, ready: Ready, spectra: Spectra) -> str:

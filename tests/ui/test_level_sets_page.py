@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from hsd.data.ground import Ground
 from hsd.data.tasks import TASKS, task
+from hsd.mesh.io import load_mesh
 from hsd.metrics import LevelRule, Pair
 from hsd.metrics.topology import betti0_counts, iou, s_beta0
 from hsd.training.evaluate import yardstick_of
@@ -173,16 +174,24 @@ def test_every_tab_opens(root, tab):
         assert len(frame) == table(app)["truth"]["β0(t)"]
 
 
-def test_the_archive_holds_fields_components_and_curves(root):
-    make_checkpoints(root, QUICK)
+@pytest.mark.parametrize("name, kind", [(QUICK, "VTP"), (QUICK, "VTU"), ("magnetostatics", "VTU")])
+def test_files_hold_fields_components_and_curves(root, tmp_path, name, kind):
+    make_checkpoints(root, name, ("hsd",))
     from hsd.ui import comparison_answers as answers
     from hsd.ui.state import AppState, changed
 
-    state = changed(AppState(), {"comparison.task": QUICK, "comparison.models": ("hsd",), "levels.step": 20})
+    state = changed(AppState(), {"comparison.task": name, "comparison.models": ("hsd",), "levels.step": 20})
     ready = answers.ready_of(state)
     levels = level_sets_view.levels_of(state, ready, answers.outcomes(ready))
-    with np.load(io.BytesIO(level_sets_view.levels_npz(state, ready, levels, {"a": "b"}))) as file:
-        for name in ("truth", "hsd"):
-            inside = file[f"field_{name}"] >= file["threshold"]
-            assert len(set(file[f"component_{name}"][inside].tolist())) == file[f"betti0_{name}"][20]
-            assert (file[f"component_{name}"][~inside] == -1).all()
+    files = level_sets_view.level_files(state, ready, levels, {"a": "b"})
+    assert list(files) == (["NPZ", "VTP", "VTU"] if ready.mesh.dim == 2 else ["NPZ", "VTU"])
+    path = tmp_path / f"a.{kind.lower()}"
+    path.write_bytes(files[kind][1]())
+    fields = load_mesh(path).point_fields
+    with np.load(io.BytesIO(files["NPZ"][1]())) as file:
+        for who in ("truth", "hsd"):
+            inside = file[f"field_{who}"] >= file["threshold"]
+            assert len(set(file[f"component_{who}"][inside].tolist())) == file[f"betti0_{who}"][20]
+            assert (file[f"component_{who}"][~inside] == -1).all()
+            assert np.allclose(fields[f"field_{who}"], file[f"field_{who}"])
+            assert np.array_equal(fields[f"component_{who}"], file[f"component_{who}"])

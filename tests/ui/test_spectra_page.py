@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from hsd.data.ground import Ground
 from hsd.data.tasks import TASKS, task
+from hsd.mesh.io import load_mesh
 from hsd.experiments.over_samples import Bench
 from hsd.metrics import Pair
 from hsd.training.predictor import load
@@ -80,7 +81,8 @@ def test_the_archive_and_the_truncated_scene_hold_the_coefficients(root):  # noq
     state = changed(AppState(), {"comparison.task": QUICK, "comparison.models": LABELS, "spectrum.kept": 9})
     ready = answers.ready_of(state)
     spectra = spectra_view.spectra_of(ready, answers.outcomes(ready))
-    with np.load(io.BytesIO(spectra_view.spectra_npz(spectra, {"a": "b"}))) as file:
+    files = spectra_view.spectra_files(state, ready, spectra, answers.outcomes(ready), {"a": "b"})
+    with np.load(io.BytesIO(files["NPZ"][1]())) as file:
         assert file["coefficients_hsd"] - file["truth"] == pytest.approx(file["errors_hsd"], abs=1e-9)
     scene = spectra_view.scene_of(state, ready, spectra)
     assert len(scene.panels) == 1 + 2 * len(LABELS)
@@ -88,6 +90,30 @@ def test_the_archive_and_the_truncated_scene_hold_the_coefficients(root):  # noq
     assert np.allclose(weights[:9], spectra.truth.coefficients[:9]) and not weights[9:].any()
     top = np.linalg.norm(scene.panels[0].colour.mix.columns.values @ spectra.truth.coefficients, axis=1).max()
     assert scene.panels[0].colour.limits == pytest.approx((0.0, top))
+
+
+def test_mesh_files_hold_whole_fields_and_those_cut_and_all_modes_give_the_projection(root, tmp_path):  # noqa: F811
+    make_checkpoints(root, QUICK, LABELS)
+    state = changed(AppState(), {"comparison.task": QUICK, "comparison.models": LABELS})
+    ready = answers.ready_of(state)
+    found = answers.outcomes(ready)
+    spectra = spectra_view.spectra_of(ready, found)
+    target, basis, fields = ready.sample.target, spectra_view.held_out.bench_of(ready).basis, {}
+    for kept in (9, len(spectra.frame.columns)):
+        cut = changed(state, {"spectrum.kept": kept})
+        (tmp_path / "a.vtp").write_bytes(spectra_view.spectra_files(cut, ready, spectra, found, {})["VTP"][1]())
+        fields[kept] = load_mesh(tmp_path / "a.vtp").point_fields
+    low, whole = fields.values()
+    form = basis.modes @ (basis.star_modes.T @ target.values[0])
+    assert np.allclose(whole["truth"], ready.ground.node_values(1, target.reading, target.values)[0], atol=1e-5)
+    for one in fields.values():
+        wrong = one["kept_prediction_hsd"] - one["kept_truth"]
+        assert np.allclose(one["kept_error_hsd"], wrong, atol=1e-5 * np.abs(wrong).max())
+    expected = ready.ground.node_values(1, target.reading, form[None])[0]
+    size = np.abs(expected).max()
+    # the spectra are of the form that node values give, which damps the highest modes
+    assert np.linalg.norm(whole["kept_truth"] - expected) < 0.2 * np.linalg.norm(expected)
+    assert np.abs(low["kept_truth"] - whole["kept_truth"]).max() > 0.01 * size
 
 
 def test_the_figure_over_the_test_set_has_medians_and_quartiles_of_the_library(root):  # noqa: F811
