@@ -10,8 +10,8 @@ from streamlit.testing.v1 import AppTest
 
 from hsd.data.ground import Ground
 from hsd.data.tasks import TASKS, task
-from hsd.mesh.io import load_mesh
 from hsd.experiments.over_samples import Bench
+from hsd.mesh.io import load_mesh
 from hsd.metrics import Pair
 from hsd.training.predictor import load
 from hsd.ui import comparison_answers as answers
