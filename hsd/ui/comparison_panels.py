@@ -166,7 +166,7 @@ def canvas(state: AppState, ready: Ready, found: Mapping[Model, Outcome]) -> Sce
     drawing = _drawing(state, ready, board)
     if what == "pair":
         a, b = view.pair_of(state, board)
-        scene = draw.pair_scene(board, a, b, view.wiped(ready, board, a, b), drawing)
+        scene = draw.pair_scene(board, a, b, drawing)
     else:
         scene = draw.maps_scene(board, drawing)
     _show(scene, state, ready, what)

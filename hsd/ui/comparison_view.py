@@ -18,8 +18,6 @@ from hsd.ui.page import Domain, condition_sentence, device_words
 from hsd.ui.state import AppState
 from hsd.viz.comparison_scene import Board, Layer, Quantity, Shot, error_layer, input_layer, layer, node_values_of
 from hsd.viz.comparison_scene import quantity_of as _quantity_of
-from hsd.viz.comparison_scene import wipe as _wipe_columns
-from hsd.viz.scene import Columns
 from hsd.viz.task_scene import Drawn, Place, drawn, title_of
 
 REMESH = (1500, 3000, 7000)
@@ -144,19 +142,6 @@ def pair_of(state: AppState, board: Board) -> tuple[Shot, Shot]:
     a = by_key.get(state.comparison.a, board.shots[0])
     others = [shot for shot in board.shots if shot is not a] or [a]
     return a, by_key.get(state.comparison.b, others[0])
-
-
-def wiped(ready: Ready, board: Board, a: Shot, b: Shot) -> tuple[Columns, Columns]:
-    """Columns of the wipe, of values and of errors."""
-    stamps = tuple(comparison_models.stamp(m.path) for m in ready.models if m.key in (a.key, b.key))
-    key = (ready.key, ready.device, board.place.surface.name, board.quantity, a.key, b.key, stamps)
-    return _wiped(key, board.place, a, b)
-
-
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _wiped(key: tuple, _place: Place, _a: Shot, _b: Shot) -> tuple[Columns, Columns]:
-    values = _wipe_columns(_place, _a.value.columns, _b.value.columns)
-    return values, _wipe_columns(_place, _a.error.columns, _b.error.columns)
 
 
 # ---- words -------------------------------------------------------------------------------------------------------

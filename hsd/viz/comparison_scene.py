@@ -11,8 +11,7 @@ from hsd.data.ground import Ground
 from hsd.data.schema import VECTORS
 from hsd.errors import check_choice
 from hsd.viz.arrays import unit_ball
-from hsd.viz.scene import Arrows, Clip, Colour, Columns, Control, Marker, Mix, Panel, Scene, Tool
-from hsd.viz.still import VIEW
+from hsd.viz.scene import Arrows, Clip, Colour, Columns, Control, Half, Marker, Mix, Panel, Scene, Tool
 from hsd.viz.task_sample import Sample, Shown
 from hsd.viz.task_scene import QUANTILE, SPIKE, Drawn, Place, arrow_columns, steady_columns, symbol_of, time_labels
 
@@ -20,8 +19,6 @@ QUANTITIES = ("vectors", "magnitude", "component", "vorticity")
 AXES = ("x", "y", "z")
 BAND = 6
 """Columns of panels at most before the models go on in a second band of two rows."""
-WIPES = 40
-"""Positions of the wipe's edge."""
 
 
 @dataclass(frozen=True)
@@ -203,15 +200,11 @@ def time_scene(board: Board, times: Sequence[float], drawing: Drawing) -> Scene:
     return _banded(board, panels, below, (player,), drawing)
 
 
-def pair_scene(board: Board, a: Shot, b: Shot, wiped: tuple[Columns, Columns], drawing: Drawing) -> Scene:
-    """Two models: blinked in place, and wiped by an edge that the slider moves over values and over errors.
-
-    wiped : columns of :func:`wipe` for values and errors
-    """
+def pair_scene(board: Board, a: Shot, b: Shot, drawing: Drawing) -> Scene:
+    """Two models: blinked in place, and wiped by an upright edge in the window, over values and over errors."""
     names = (f"A: {a.title}", f"B: {b.title}")
     blink = Control("blink", "A / B", 0, 1, 0, labels=names, play=True, keys=True)
-    n = wiped[0].n_columns - 1
-    wipe = Control("wipe", "Edge", 0, n, n // 2)
+    wipe = Control("wipe", "Edge", 0.0, 1.0, 0.5, 0.01)
     both = _joined((a.value.columns, b.value.columns), names)
     arrows = None
     if a.value.arrows is not None and b.value.arrows is not None:
@@ -221,50 +214,24 @@ def pair_scene(board: Board, a: Shot, b: Shot, wiped: tuple[Columns, Columns], d
     error = {"kind": "error", "name": board.quantity.error_symbol, "limits": (0.0, board.error_end), "scale": "error"}
     surface = board.place.surface
     words = f"A is {a.title}, B is {b.title}."
+    values = Panel(
+        surface,
+        Colour(Mix(both, mode="blink"), **value),
+        "A / B",
+        _arrows(board, arrows, "blink"),
+        alt=f"Predictions in turn. {words}",
+    )
+    errors = Panel(surface, Colour(Mix(wrong, mode="blink"), **error), "error A / B", alt=f"Errors in turn. {words}")
+    halves = ((a, names[0], Half("wipe")), (b, names[1], Half("wipe", right=True)))
     panels = (
         _truth(board),
-        Panel(
-            surface,
-            Colour(Mix(both, mode="blink"), **value),
-            "A / B",
-            _arrows(board, arrows, "blink"),
-            alt=f"Predictions in turn. {words}",
-        ),
-        Panel(surface, Colour(Mix(wiped[0], mode="wipe"), **value), "A | B", alt=f"Predictions side by side. {words}"),
-        Panel(surface, None, "", alt="The mesh"),
-        Panel(surface, Colour(Mix(wrong, mode="blink"), **error), "error A / B", alt=f"Errors in turn. {words}"),
-        Panel(surface, Colour(Mix(wiped[1], mode="wipe"), **error), "error A | B", alt=f"Errors side by side. {words}"),
+        values,
+        *(replace(_value(board, shot), title=title, half=half) for shot, title, half in halves),
+        _source(board, drawing.markers),
+        errors,
+        *(replace(_error(board, shot), half=half) for shot, _, half in halves),
     )
-    panels = (*panels[:3], _source(board, drawing.markers), *panels[4:])
-    return _scene(board, panels, (), 3, (blink, wipe), drawing)
-
-
-def wipe(place: Place, left: Columns, right: Columns, turned: bool = False) -> Columns:
-    """One column for each position of an edge across the first view: ``left`` on its left side, ``right`` beyond.
-
-    Vectors become their lengths.  On a flat cut the edge runs along y, else across the viewer's first sight.  Values
-    go over from one to the other within 1.2 mean edge lengths, so that the edge is straight and not jagged.
-    """
-    surface = place.surface
-    points = (surface.mesh_points - surface.centre) * surface.scale
-    along = points @ (np.array([1.0, 0.0, 0.0]) if place.cut is not None else screen_right())
-    corners = points[surface.mesh_triangles[:, :2]]
-    width = 1.2 * float(np.linalg.norm(corners[:, 0] - corners[:, 1], axis=1).mean())
-    edges = np.linspace(along.min() - width, along.max() + width, WIPES + 1)
-    a, b = (_sizes(c)[:, :1] for c in (left, right))
-    share = np.clip(0.5 + (edges[None, :] - along[:, None]) / width, 0.0, 1.0)
-    return Columns(share * a + (1.0 - share) * b, "vertex")
-
-
-def screen_right() -> np.ndarray:
-    """Unit vector to the right in the viewer's first view."""
-    back = -np.asarray(VIEW, float) / np.linalg.norm(VIEW)
-    right = np.cross([0.0, 0.0, 1.0], back)
-    return right / np.linalg.norm(right)
-
-
-def _sizes(columns: Columns) -> np.ndarray:
-    return np.linalg.norm(columns.values, axis=1) if columns.is_vector else columns.values
+    return _scene(board, panels, (0, 1, 2, 2, 3, 4, 5, 5), 3, (blink, wipe), drawing)
 
 
 def _joined(columns: Sequence[Columns], labels: Sequence[str]) -> Columns:

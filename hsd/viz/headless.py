@@ -81,10 +81,14 @@ def render(
         bar_w = 0 if panel.colour is None else round(7.5 * text)
         box = (cell_w - bar_w, cell_h)
         drawn = draw_panel(panel, values, limits[i], arrow_lengths[i], cameras[i], box, ink, text)
-        image.paste(drawn, (x, y), drawn)
+        right, start, end = _half(panel, values, box[0])
+        drawn = drawn.crop((start, 0, end, cell_h))
+        image.paste(drawn, (x + start, y), drawn)
+        if right:
+            pen.draw.line((x + start, y, x + start, y + cell_h), fill=ink.ink, width=max(2, round(text / 8)))
         if panel.title:
-            pen.text((x + text * 0.8, y + text * 0.4), panel.title, bold=True)
-        if panel.colour is not None:
+            pen.text((x + right * box[0] // 2 + text * 0.8, y + text * 0.4), panel.title, bold=True)
+        if panel.colour is not None and not right:
             bar(pen, panel.colour, limits[i], (x + box[0], y, bar_w, cell_h))
         named = {x.label: x.colour for x in (*panel.tubes, *panel.segments, *panel.dots) if x.label}
         lift = 2.8 if panel.arrows is not None else 1.4
@@ -99,6 +103,14 @@ def render(
     out = io.BytesIO()
     image.save(out, "PNG", dpi=(300, 300))
     return out.getvalue()
+
+
+def _half(panel: Panel, controls: Mapping[str, float], width: int) -> tuple[bool, int, int]:
+    """Whether a panel is the right one of two halves, and the columns of pixels that it fills."""
+    if panel.half is None:
+        return False, 0, width
+    at = round(width * min(1.0, max(0.0, controls[panel.half.control])))
+    return (True, at, width) if panel.half.right else (False, 0, at)
 
 
 # ---- drawing -----------------------------------------------------------------------------------------------------

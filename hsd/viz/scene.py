@@ -283,6 +283,18 @@ class Clip:
     position: float | str = 0.5
 
 
+@dataclass(frozen=True)
+class Half:
+    """Part of a panel: left or right of an upright edge, which stays where it is while the camera moves.
+
+    Two panels in one cell, a left and a right half of one edge, share their camera.
+    control : id of the control that holds the edge, 0 … 1 of the panel's width
+    """
+
+    control: str
+    right: bool = False
+
+
 @dataclass(frozen=True, eq=False)
 class Panel:
     """One view of a scene.  ``alt`` says in words what is to be seen (a sentence is made when it is empty)."""
@@ -298,6 +310,7 @@ class Panel:
     isolines: Isolines | None = None
     superlevel: Superlevel | None = None
     clip: Clip | None = None
+    half: Half | None = None
     opacity: float = 1.0
     wireframe: bool = False
     plain: str = "#c9cdd3"
@@ -353,7 +366,8 @@ class Scene:
     """Panels that share one canvas, one camera (unless unlinked) and one set of controls.
 
     columns_of_panels : panels side by side (None: as fits);  theme: "auto" follows the app
-    cells   : place of each panel, counted row by row, where some are left empty (none: one after the other)
+    cells   : place of each panel, counted row by row, where some are left empty or shared by two halves (none: one
+              after the other)
     caption : the sentence under the picture;  rev: free text that comes back with every event
     """
 
@@ -393,4 +407,5 @@ class Scene:
             names.append(panel.isolines.level if panel.isolines else None)
             names.append(panel.superlevel.control if panel.superlevel else None)
             names.append(panel.clip.position if panel.clip and isinstance(panel.clip.position, str) else None)
+            names.append(panel.half.control if panel.half else None)
         return {n for n in names if n is not None}

@@ -92,7 +92,20 @@ def test_from_opening_to_export_with_the_numbers_of_hsd(page, server):
         assert image.size[0] == 2400 and len(set(image.convert("L").resize((60, 30)).tobytes())) > 20
 
 
-def test_blink_and_wipe_ask_nothing_of_the_server(page, server):
+def cell_pixels(view, panel: int, edge: float) -> np.ndarray:
+    """(h, w, 3) picture of a panel's cell below its title, with the edge there."""
+    view.js(f"v.setControl('wipe', {edge})")
+    view.settle()
+    rows = view.js(
+        f"(b => {{ const c = v.picture(1).getContext('2d');"
+        f" const d = c.getImageData(Math.ceil(b.x), Math.ceil(b.y), Math.floor(b.width), Math.floor(b.height));"
+        f" return [d.height, d.width, d.data.reduce((s, x) => s + String.fromCharCode(x), '')]; }})(v.boxes[{panel}])"
+    )
+    data = np.frombuffer(rows[2].encode("latin-1"), np.uint8)
+    return data.reshape(rows[0], rows[1], 4)[..., :3].astype(int)
+
+
+def test_blink_and_wipe_ask_nothing_of_the_server_and_the_edge_stands_while_the_camera_turns(page, server):
     page.open(PAGE + "2&compare=pair")
     _, vertex_of, found = truth_and_predictions(server[1], 2)
     a, b = (found[label].nodes[:, 0][vertex_of] for label in LABELS[:2])
@@ -101,10 +114,22 @@ def test_blink_and_wipe_ask_nothing_of_the_server(page, server):
         page.js(f"v.setControl('blink', {at})")
         page.page.wait_for_timeout(150)
         assert np.abs(panel_values(page, 1) - expected).max() < 2e-3 * np.abs(expected).max()
-    for at, expected in ((0, b), (40, a)):
-        page.js(f"v.setControl('wipe', {at})")
-        page.page.wait_for_timeout(150)
-        assert np.abs(panel_values(page, 2) - expected).max() < 2e-3 * np.abs(expected).max()
+    for i, expected in ((2, a), (3, b)):
+        assert np.abs(panel_values(page, i) - expected).max() < 2e-3 * np.abs(expected).max()
+    line = page.page.locator(".hsd-viewer .edge").first
+    for turned in (False, True):
+        if turned:
+            page.drag(page.at(0.1, 0.3), page.at(0.2, 0.45))
+        only_a, only_b, wiped = (cell_pixels(page, 2, edge) for edge in (1, 0, 0.4))
+        edge = round(0.4 * wiped.shape[1])
+        assert np.abs(only_a[:, edge:] - only_b[:, edge:]).mean() > 2  # the models differ there
+        assert np.abs(wiped[:, : edge - 4] - only_a[:, : edge - 4]).mean() < 0.5
+        assert np.abs(wiped[:, edge + 4 :] - only_b[:, edge + 4 :]).mean() < 0.5
+    box = line.bounding_box()
+    middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.drag(middle, (middle[0] + 40, middle[1]))
+    width = page.js("v.boxes[2].width")
+    assert page.js("v.memory.controls.wipe") == pytest.approx(0.4 + 40 / width, abs=0.02)
     assert page.sent == sent
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from hsd.data.ground import Ground
 from hsd.data.tasks import task
 from hsd.viz import build
 from hsd.viz import comparison_scene as draw
 from hsd.viz.comparison_figures import Curve, parts_figure, rollout_figure
+from hsd.viz.headless import render
 from hsd.viz.palettes import MODELS
+from hsd.viz.still import scalars
 from hsd.viz.style import LIGHT
 from hsd.viz.task_sample import task_sample
 from hsd.viz.task_scene import Place, slice_place
@@ -108,22 +112,40 @@ def test_the_error_scale_does_not_go_beyond_the_size_of_the_truth(vectors):
 
 
 @pytest.mark.parametrize("name", ["ellipsoid_aerodynamics", "magnetostatics"])
-def test_the_wipe_runs_from_b_to_a_and_only_blends_at_its_edge(name):
+def test_blink_shows_a_then_b_and_the_wipe_has_a_left_and_b_right_of_one_edge(name):
     sample, place = made(name)
     one = board(sample, place, 2, draw.Quantity("magnitude"))
     a, b = (np.linalg.norm(s.value.columns.values[..., 0], axis=1) for s in one.shots)
-    wiped = draw.wipe(place, one.shots[0].value.columns, one.shots[1].value.columns).values
-    assert np.allclose(wiped[:, 0], b) and np.allclose(wiped[:, -1], a)
-    middle = wiped[:, draw.WIPES // 2]
-    mixed = ~(np.isclose(middle, a) | np.isclose(middle, b))
-    assert 0 < np.isclose(middle, a).mean() < 1 and mixed.mean() < 0.4
-    scene = draw.pair_scene(one, *one.shots, (draw.wipe(place, *(s.value.columns for s in one.shots)),) * 2,
-                            draw.Drawing())  # fmt: skip
+    scene = draw.pair_scene(one, *one.shots, draw.Drawing())
     assert {c.id for c in scene.controls} == {"blink", "wipe"}
-    blink = scene.panels[1].colour.mix
     for i, expected in enumerate((a, b)):
-        values = blink.columns.values @ blink.weights_at({"blink": i, "wipe": 0})
-        assert np.allclose(np.linalg.norm(values, axis=1) if values.ndim == 2 else values, expected)
+        assert np.allclose(scalars(scene.panels[1].colour, {"blink": i, "wipe": 0}), expected)
+    for left, right in ((2, 3), (6, 7)):
+        halves = [scene.panels[i] for i in (left, right)]
+        assert [p.half.right for p in halves] == [False, True] and len({p.half.control for p in halves}) == 1
+        assert scene.cell_of(left) == scene.cell_of(right)
+        assert len({p.colour.limits for p in halves}) == 1 and {p.colour.scale for p in halves} < {"target", "error"}
+        for panel, shot in zip(halves, one.shots):
+            layer = shot.value if left == 2 else shot.error
+            assert panel.colour.mix.columns is layer.columns and panel.title.endswith((shot.title, shot.error_words))
+
+
+def test_a_sheet_of_the_wipe_is_a_left_of_its_edge_and_b_right_of_it():
+    sample, place = made("ellipsoid_aerodynamics")
+    one = board(sample, place, 2, draw.Quantity("component"))
+    shot = one.shots[0]
+    flipped = replace(shot.value, columns=replace(shot.value.columns, values=-shot.value.columns.values))
+    scene = draw.pair_scene(one, shot, replace(one.shots[1], value=flipped), draw.Drawing())
+    whole = [replace(scene, panels=(replace(scene.panels[i], half=None, title=""),), cells=(0,), columns_of_panels=1)
+             for i in (2, 3)]  # fmt: skip
+    both = replace(
+        scene, panels=tuple(replace(p, title="") for p in scene.panels[2:4]), cells=(0, 0), columns_of_panels=1
+    )
+    size, at = (300, 200), {"blink": 0, "wipe": 0.4}
+    a, b, wiped = (np.asarray(Image.open(io.BytesIO(render(s, size, at)))).astype(int) for s in (*whole, both))
+    edge = round(0.4 * (size[0] - 7.5 * 12))
+    assert (wiped[:, : edge - 3] == a[:, : edge - 3]).all() and (wiped[:, edge + 3 :] == b[:, edge + 3 :]).all()
+    assert (a != b).any()
 
 
 def test_the_plane_of_a_free_slice_turns_with_its_angles():

@@ -148,6 +148,7 @@ def _panel(panel: Panel, use) -> dict:
         },
         "super": None if panel.superlevel is None else _superlevel(panel.superlevel, surface, use),
         "clip": None if panel.clip is None else _clip(panel.clip),
+        "half": None if panel.half is None else {"control": panel.half.control, "right": panel.half.right},
         "opacity": float(panel.opacity),
         "wireframe": bool(panel.wireframe),
         "plain": panel.plain,

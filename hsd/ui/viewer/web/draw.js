@@ -41,12 +41,14 @@ export class Drawing {
     this.renderer.setBackground(...rgb01(colour), 1);
   }
 
-  camera(c) {
+  /** `aside`: how far the middle of the viewport is right of the line of sight, in halves of its width. */
+  camera(c, aside = 0) {
     const camera = this.renderer.getActiveCamera();
     camera.setPosition(...c.position);
     camera.setFocalPoint(...c.focal);
     camera.setViewUp(...c.up);
     camera.setViewAngle(c.angle);
+    camera.setWindowCenter(aside, 0);
     camera.setClippingRange(...clippingRange(c, this.radius ?? 1.1));
   }
 

@@ -9,8 +9,25 @@ export const framing = {
     if (!w || !h) return;
     this.boxes = this.overlay.layout(w, h, n, this.scene);
     this.tools.style.right = `${8 + this.overlay.rightBar}px`;
-    this.boxes.forEach((b, i) => {
-      this.panels[i].drawing.viewport(b.x / w, 1 - (b.y + b.height) / h, (b.x + b.width) / w, 1 - b.y / h);
+  },
+
+  /** The part of a panel's box that is drawn: all of it, or what lies left or right of the edge. */
+  shown(index) {
+    const b = this.boxes[index], { half } = this.panels[index].spec;
+    if (!half) return b;
+    const at = Math.round(b.width * Math.min(1, Math.max(0, this.memory.controls[half.control])));
+    return half.right ? { ...b, x: b.x + at, width: b.width - at } : { ...b, width: at };
+  },
+
+  /** Viewports and cameras as they are now. */
+  aim() {
+    const w = this.stageElement.clientWidth, h = this.stageElement.clientHeight;
+    this.panels.forEach(({ drawing }, i) => {
+      const b = this.boxes[i], s = this.shown(i);
+      drawing.renderer.setDraw(s.width > 0);
+      if (!s.width) return;
+      drawing.viewport(s.x / w, 1 - (s.y + s.height) / h, (s.x + s.width) / w, 1 - s.y / h);
+      drawing.camera(this.camera(i), (2 * s.x + s.width - 2 * b.x - b.width) / s.width);
     });
   },
 
@@ -31,13 +48,19 @@ export const framing = {
     this.draw(false);
   },
 
+  /** The panel whose camera a panel has: the first one in its cell. */
+  owner(index) {
+    const { cells } = this.scene.layout;
+    return this.memory.linked ? 0 : cells.length ? cells.indexOf(cells[index]) : index;
+  },
+
   camera(index) {
-    const { cameras, linked } = this.memory;
-    return cameras[linked ? 0 : index] ?? cameras[0];
+    const { cameras } = this.memory;
+    return cameras[this.owner(index)] ?? cameras[0];
   },
 
   setCamera(index, camera) {
-    this.memory.cameras[this.memory.linked ? 0 : index] = camera;
+    this.memory.cameras[this.owner(index)] = camera;
     this.memory.pristine = false;
     this.schedule({ moving: true });
   },

@@ -79,7 +79,7 @@ export class Overlay {
     const names = new Set(scene.panels.flatMap((p) => named(p).map((t) => t.label)));
     const below = scene.panels.length > 1 || names.size > LONG_LEGEND;
     this.cells = scene.panels.map((panel, i) => {
-      const cell = element('div', 'cell'), b = boxes[i];
+      const cell = element('div', panel.half ? `cell half${panel.half.right ? ' right' : ''}` : 'cell'), b = boxes[i];
       Object.assign(cell.style, { left: `${b.x}px`, top: `${b.y}px`, width: `${b.width}px`, height: `${b.height}px` });
       const title = element('div', 'title', panel.title), key = element('div', 'key'), legend = element('div', 'legend');
       const once = [...new Map(named(panel).map((t) => [t.label, t.colour])).entries()].map(([text, colour]) => ({ text, colour }));
@@ -88,23 +88,45 @@ export class Overlay {
       const [shown, all] = panel.shown;
       const note = shown < all ? `showing ${shown.toLocaleString('en')} of ${all.toLocaleString('en')} faces` : '';
       cell.append(title, legend, key, element('div', 'note', note));
-      return { cell, key, title, data: { box: b, title: panel.title, note, key: null, legend: once } };
+      return { cell, key, title, data: { box: b, title: panel.title, half: panel.half, note, key: null, legend: once } };
     });
     const all = new Map(below ? this.cells.flatMap((c) => c.data.legend.map((line) => [line.text, line])) : []);
     if (below) for (const c of this.cells) c.data.legend = [];
     this.legend = [...all.values()];
     this.view.legendElement.replaceChildren(...this.legend.map(legendLine));
     this.bars = this.barBoxes.map(({ panel, box }) => ({ panel, box, bar: this.bars.find((old) => old.panel === panel)?.bar ?? new Bar() }));
-    this.root.replaceChildren(...this.cells.map((c) => c.cell), ...this.bars.map((b) => b.bar.root));
+    this.edges = scene.panels.flatMap((panel, i) => (panel.half?.right ? [{ panel: i, line: this.edge(panel.half.control, i) }] : []));
+    this.root.replaceChildren(...this.cells.map((c) => c.cell), ...this.bars.map((b) => b.bar.root), ...this.edges.map((e) => e.line));
     this.labels.clear();
     this.ring = [];
     this.card = null;
     this.thickness = theme.thick;
   }
 
+  /** The line between two halves, which the pointer moves. */
+  edge(control, index) {
+    const line = element('div', 'edge'), { view } = this;
+    line.addEventListener('pointerdown', (e) => {
+      e.stopPropagation();
+      line.setPointerCapture(e.pointerId);
+    });
+    line.addEventListener('pointermove', (e) => {
+      if (!line.hasPointerCapture(e.pointerId)) return;
+      const b = view.boxes[index], left = view.stageElement.getBoundingClientRect().left + view.stageElement.clientLeft;
+      const spec = view.scene.controls.find((c) => c.id === control), at = (e.clientX - left - b.x) / b.width;
+      view.setControl(control, Math.min(spec.max, Math.max(spec.min, Math.round(at / spec.step) * spec.step)));
+    });
+    line.addEventListener('pointerup', () => view.release(control));
+    return line;
+  }
+
   // ---- every frame -----------------------------------------------------------------------------------------------
 
   update() {
+    for (const { panel, line } of this.edges) {
+      const b = this.view.shown(panel);
+      Object.assign(line.style, { left: `${b.x}px`, top: `${b.y}px`, height: `${b.height}px` });
+    }
     const { view } = this, ratio = Math.max(devicePixelRatio || 1, 1);
     for (const { panel, box, bar } of this.bars) {
       const p = view.panels[panel];
@@ -114,7 +136,7 @@ export class Overlay {
       const p = view.panels[i];
       const live = p.liveText(view.memory.controls), named = [p.spec.title, live].filter(Boolean).join(' · ');
       if (cell.data.title !== named) cell.title.textContent = cell.data.title = named;
-      cell.data.key = p.spec.arrows ? keyOf(p.spec.arrows, p.arrowLength, this.pixelsPerUnit(i)) : null;
+      cell.data.key = p.spec.arrows && !p.spec.half?.right ? keyOf(p.spec.arrows, p.arrowLength, this.pixelsPerUnit(i)) : null;
       const text = cell.data.key ? `${cell.data.key.pixels.toFixed(1)}${cell.data.key.text}` : '';
       if (cell.text === text) return;
       cell.text = text;
@@ -211,8 +233,8 @@ export class Overlay {
       this.ring.push(entry);
     }
     shown.forEach((i, k) => {
-      const { ring, card } = this.ring[k], box = view.boxes[i], [x, y] = view.project(i, picked.pos);
-      const inside = x > box.x && x < box.x + box.width && y > box.y && y < box.y + box.height;
+      const { ring, card } = this.ring[k], box = view.boxes[i], [x, y] = view.project(i, picked.pos), s = view.shown(i);
+      const inside = x >= s.x && x < s.x + s.width && y > s.y && y < s.y + s.height;
       Object.assign(ring.style, { left: `${x}px`, top: `${y}px`, display: inside ? '' : 'none' });
       ring.classList.toggle('behind', this.hidden(i, picked.pos));
       const text = this.textFor(i), where = `triangle ${picked.label ?? picked.face}`;
@@ -255,6 +277,7 @@ export class Overlay {
       }),
       labels: [...this.labels.values()].filter((e) => e.style.display !== 'none').map((e) => ({ x: parseFloat(e.style.left), y: parseFloat(e.style.top), left: e.classList.contains('left'), text: e.textContent })),
       legend: this.legend,
+      edges: this.edges.map(({ panel }) => view.shown(panel)),
       lines: [view.scene.controls.filter((c) => c.labels.length || c.max > c.min)
         .map((c) => `${c.label} ${format(view.memory.controls[c.id])}${c.labels.length ? ` (${c.labels[Math.round(view.memory.controls[c.id] - c.min)] ?? ''})` : ''}`).join(' · '), view.scene.caption],
     };

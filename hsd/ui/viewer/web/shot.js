@@ -5,7 +5,7 @@ import { barLayout, drawBar } from './ui.js';
 /** Canvas element of the whole figure.  `parts`: {canvas, width, height, cells, bars, caption, controls, theme}; sizes
  * in CSS pixels. */
 export function compose(parts, ratio = 2) {
-  const { canvas, width, height, cells, bars, labels, legend: common, lines, theme } = parts;
+  const { canvas, width, height, cells, bars, labels, legend: common, edges, lines, theme } = parts;
   const font = (weight, size) => `${weight} ${size}px ${theme.font}`;
   const pad = 12, lineHeight = Math.round(theme.size * 1.45);
   const measure = document.createElement('canvas').getContext('2d');
@@ -22,11 +22,14 @@ export function compose(parts, ratio = 2) {
   c.fillRect(0, 0, width, height + foot);
   c.drawImage(canvas, 0, 0, width, height);
   c.textBaseline = 'middle';
-  for (const { box, title, note, key, legend } of cells) {
-    c.textAlign = 'left';
+  c.fillStyle = theme.ink;
+  for (const { x, y, height: tall } of edges) c.fillRect(x - 1, y, 2, tall);
+  for (const { box, title, half, note, key, legend } of cells) {
     c.fillStyle = theme.ink;
     c.font = font(600, theme.size * 1.06);
-    c.fillText(title, box.x + pad, box.y + 9 + theme.size * 0.7);
+    c.textAlign = half?.right ? 'right' : 'left';
+    c.fillText(title, half?.right ? box.x + box.width - pad : box.x + pad, box.y + 9 + theme.size * 0.7);
+    c.textAlign = 'left';
     c.font = font(400, theme.size * 0.9);
     if (key) {
       const y = box.y + box.height - 9 - theme.size * 0.6, x = box.x + pad, head = Math.min(0.38 * key.pixels, 12);

@@ -17,6 +17,11 @@ export const CSS = `
 .cell + .cell { border-left: 0; }
 .cell .title { position: absolute; left: 12px; top: 9px; right: 12px; font-weight: 600; font-size: 1.06em;
   text-shadow: 0 0 3px var(--paper), 0 0 3px var(--paper); white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
+.cell.half .title { right: 50%; }
+.cell.half.right .title { left: 50%; right: 12px; text-align: right; }
+.edge { position: absolute; width: 15px; margin-left: -7px; pointer-events: auto; cursor: ew-resize; touch-action: none; }
+.edge::before { content: ''; position: absolute; left: 6px; width: 2px; top: 0; bottom: 0; background: var(--ink);
+  box-shadow: 0 0 0 1px var(--paper); }
 .cell .note { position: absolute; left: 12px; top: calc(12px + 1.5em); font-size: .86em; color: var(--muted); }
 .cell .key { position: absolute; left: 12px; bottom: 9px; display: flex; align-items: center; gap: 7px; font-size: .9em;
   text-shadow: 0 0 3px var(--paper), 0 0 3px var(--paper); }

@@ -182,7 +182,7 @@ export class View {
     }
     this.proxied = proxy;
     this.moving = moving;
-    panels.forEach((p, i) => p.drawing.camera(this.camera(i)));
+    this.aim();
     const ratio = this.ratio(moving);
     this.stage.size(w * ratio, h * ratio);
     this.stage.render();
@@ -197,8 +197,8 @@ export class View {
   // ---- services for gestures and overlay -------------------------------------------------------------------------
 
   panelAt(x, y, only = null) {
-    const index = this.boxes?.findIndex((b, i) => (only === null || i === only)
-      && x >= b.x && x < b.x + b.width && y >= b.y && y < b.y + b.height) ?? -1;
+    const within = (b) => x >= b.x && x < b.x + b.width && y >= b.y && y < b.y + b.height;
+    const index = this.boxes?.findIndex((_, i) => (only === null || i === only) && within(this.shown(i))) ?? -1;
     return index < 0 ? null : { index, panel: this.panels[index], box: this.boxes[index] };
   }
 
