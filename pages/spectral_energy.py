@@ -6,6 +6,7 @@ from hsd.errors import HsdError
 from hsd.ui import cached, spectra_panels
 from hsd.ui import spectrum_view as view
 from hsd.ui.bound import bound_number, bound_segments, bound_selectbox, bound_toggle
+from hsd.ui.comparison_subject import Subject
 from hsd.ui.eigenwork import ready_basis
 from hsd.ui.export import download_row, figure_html, file_stem, table_csv
 from hsd.ui.page import page, provenance_record, space_sentence
@@ -167,10 +168,10 @@ def main(p) -> None:
 
 
 if get_state().spectrum.of == "models":
-    models = spectra_panels.Models()
-    with page("Spectral Energy", "", models.domain):
+    chosen = Subject("Spectral Energy")
+    with page("Spectral Energy", "", chosen.domain):
         spectra_panels.choice()
-        models.main()
+        spectra_panels.models_page(chosen)
 else:
     with page("Spectral Energy", "The energy of a field in each mode, and what is left when the spectrum is cut.") as p:
         spectra_panels.choice()

@@ -6,9 +6,6 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from hsd.errors import HsdError
-from hsd.ui import comparison_answers as answers
-from hsd.ui import comparison_compose as compose
 from hsd.ui import comparison_export as files
 from hsd.ui import comparison_view as shared
 from hsd.ui import held_out
@@ -16,8 +13,8 @@ from hsd.ui import spectra_view as view
 from hsd.ui.bound import bound_segments, bound_toggle
 from hsd.ui.comparison_answers import Ready
 from hsd.ui.comparison_panels import choice_sidebar, refusals
+from hsd.ui.comparison_subject import Subject
 from hsd.ui.export import download_row, figure_html, table_csv
-from hsd.ui.page import Domain
 from hsd.ui.space import figure_ink
 from hsd.ui.spectra_view import Spectra
 from hsd.ui.spectra_work import cut_rows, mode_rows
@@ -34,46 +31,28 @@ def choice() -> None:
         bound_segments("Spectrum of", "spectrum.of", list(OF), OF.get)
 
 
-class Models:
-    """The page on models; ``domain`` is asked first and says which mesh the header names."""
-
-    def __init__(self):
-        self.ready: Ready | None = None
-        self.error = ""
-
-    def domain(self, state: AppState) -> Domain:
-        try:
-            with st.spinner("Starting"):
-                self.ready = answers.ready_of(state)
-        except HsdError as error:
-            self.error = error.message
-        return shared.domain_of(state, self.ready, "Spectral Energy")
-
-    def main(self) -> None:
-        choice_sidebar(self.ready, compose_here=False)
-        ready = self.ready
-        if ready is None:
-            st.error(self.error)
-            st.button("Take the sample that the task draws", key="comparison:drawn", on_click=compose.ended)
-            return
-        with st.sidebar:
-            bound_toggle("Logarithmic axes", "spectrum.log", name="models")
-            bound_toggle(
-                "Sum each block", "spectrum.sums", name="models",
-                help="Modes of one eigenvalue are a choice; their summed energy is not.",
-            )  # fmt: skip
-            bound_toggle("Bands of the test set", "spectrum.band", help="A quarter to three quarters of the samples.")
-        state, bar = get_state(), shared.Bar()
-        found = answers.outcomes(ready, bar)
-        bar.done()
-        spectra = view.spectra_of(ready, found)
-        canvas(state, ready, spectra)
-        refusals(state, ready)
-        if missing := shared.missing_words(state, ready):
-            st.info(missing)
-        spectrum(state, ready, spectra)
-        details(state, ready, spectra, found)
-        st.caption(shared.conditions(ready))
+def models_page(subject: Subject) -> None:
+    """The page on models below its header."""
+    ready = subject.ready
+    choice_sidebar(ready, compose_here=False)
+    if subject.refused():
+        return
+    with st.sidebar:
+        bound_toggle("Logarithmic axes", "spectrum.log", name="models")
+        bound_toggle(
+            "Sum each block", "spectrum.sums", name="models",
+            help="Modes of one eigenvalue are a choice; their summed energy is not.",
+        )  # fmt: skip
+        bound_toggle("Bands of the test set", "spectrum.band", help="A quarter to three quarters of the samples.")
+    state, found = get_state(), subject.outcomes()
+    spectra = view.spectra_of(ready, found)
+    canvas(state, ready, spectra)
+    refusals(state, ready)
+    if missing := shared.missing_words(state, ready):
+        st.info(missing)
+    spectrum(state, ready, spectra)
+    details(state, ready, spectra, found)
+    st.caption(shared.conditions(ready))
 
 
 def canvas(state: AppState, ready: Ready, spectra: Spectra) -> None:

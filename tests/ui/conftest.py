@@ -23,6 +23,7 @@ CHROMIUM_ARGS = [
     "--disable-gpu-compositing", "--no-first-run", "--disable-background-networking", "--disable-component-update",
     "--disable-sync",
 ]  # fmt: skip
+MODEL_TASK, MODEL_LABELS = "toroidal_transport", ("hsd", "fno3d", "deeponet")
 LOCAL = {"localhost", "127.0.0.1", "[::1]", "::1", ""}
 
 
@@ -78,6 +79,39 @@ def browser():
         made = play.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_ARGS)
         yield made
         made.close()
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    """Folder of this module's checkpoints."""
+    return tmp_path_factory.mktemp("ckpt")
+
+
+@pytest.fixture
+def model_pages(root, tmp_path_factory, monkeypatch):
+    """Pages of models read the checkpoints of ``root`` and keep what they keep in temporary folders."""
+    base = tmp_path_factory.getbasetemp()
+    monkeypatch.setenv("HSD_STORE", str(base / "store"))
+    monkeypatch.setenv("HSD_CACHE", str(base / "cache"))
+    monkeypatch.setenv("HSD_CHECKPOINTS", str(root))
+
+
+@pytest.fixture(scope="session")
+def model_server(tmp_path_factory):
+    """Address of the app with checkpoints of fresh weights for MODEL_TASK, and their folder."""
+    from tests.ui.checkpoints import make_checkpoints
+
+    folder = tmp_path_factory.mktemp("models")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HSD_CHECKPOINTS", str(make_checkpoints(folder / "ckpt", MODEL_TASK, MODEL_LABELS)))
+        for address in serve("app.py", folder):
+            yield address, folder / "ckpt"
+
+
+@pytest.fixture
+def model_page(model_server, browser):
+    """A browser page on that server."""
+    yield from local_page(browser, model_server[0])
 
 
 class Viewer:

@@ -16,25 +16,12 @@ from hsd.training.predictor import load
 from hsd.ui import comparison_work as work
 from hsd.viz.build import surface_of
 from hsd.viz.task_sample import task_sample
-from tests.ui.checkpoints import NODES, make_checkpoints
-from tests.ui.conftest import local_page, serve
+from tests.ui.checkpoints import NODES
+from tests.ui.conftest import MODEL_LABELS as LABELS
+from tests.ui.conftest import MODEL_TASK as NAME
+from tests.ui.conftest import local_page
 
-NAME, LABELS = "toroidal_transport", ("hsd", "fno3d", "deeponet")
 PAGE = f"model_comparison?models={'~'.join(LABELS)}&case="
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("comparison")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HSD_CHECKPOINTS", str(make_checkpoints(folder / "ckpt", NAME, LABELS)))
-        for address in serve("app.py", folder):
-            yield address, folder / "ckpt"
-
-
-@pytest.fixture
-def page(server, browser):
-    yield from local_page(browser, server[0])
 
 
 def truth_and_predictions(root, i: int):
@@ -54,28 +41,28 @@ def panel_values(view, i: int) -> np.ndarray:
     return np.array(view.js(f"Array.from(v.panels[{i}].values)"))
 
 
-def test_from_opening_to_export_with_the_numbers_of_hsd(page, server):
-    page.open(PAGE + "2")
-    sample, vertex_of, found = truth_and_predictions(server[1], 2)
+def test_from_opening_to_export_with_the_numbers_of_hsd(model_page, model_server):
+    model_page.open(PAGE + "2")
+    sample, vertex_of, found = truth_and_predictions(model_server[1], 2)
     truth = sample.target.values[0]
-    canvas = page.page.locator(".hsd-viewer").inner_text()
-    assert np.abs(panel_values(page, 0) - truth[vertex_of]).max() < 2e-3 * np.abs(truth).max()
+    canvas = model_page.page.locator(".hsd-viewer").inner_text()
+    assert np.abs(panel_values(model_page, 0) - truth[vertex_of]).max() < 2e-3 * np.abs(truth).max()
     for i, outcome in enumerate(found.values()):
         values = outcome.nodes[:, 0]
-        assert np.abs(panel_values(page, 1 + i) - values[vertex_of]).max() < 2e-3 * np.abs(values).max()
+        assert np.abs(panel_values(model_page, 1 + i) - values[vertex_of]).max() < 2e-3 * np.abs(values).max()
         error = np.abs(values - truth)[vertex_of]
-        assert np.abs(panel_values(page, 5 + i) - error).max() < 2e-3 * error.max()
+        assert np.abs(panel_values(model_page, 5 + i) - error).max() < 2e-3 * error.max()
         assert f"error {100 * outcome.scores['relative_l2']:.3g}" in canvas
     # a click reads all panels at one point
-    page.page.mouse.click(*page.at(0.1, 0.32))
-    page.settle()
-    page.page.get_by_role("tab", name="Point").click()
-    page.page.get_by_text("float64, interpolated linearly").wait_for(timeout=15_000)
+    model_page.page.mouse.click(*model_page.at(0.1, 0.32))
+    model_page.settle()
+    model_page.page.get_by_role("tab", name="Point").click()
+    model_page.page.get_by_text("float64, interpolated linearly").wait_for(timeout=15_000)
     # export
-    page.page.get_by_role("tab", name="Export").click()
-    button = page.page.get_by_role("button", name="CSV", exact=True)
+    model_page.page.get_by_role("tab", name="Export").click()
+    button = model_page.page.get_by_role("button", name="CSV", exact=True)
     button.wait_for(timeout=15_000)
-    with page.page.expect_download(timeout=15_000) as event:
+    with model_page.page.expect_download(timeout=15_000) as event:
         button.click()
     lines = event.value.path().read_text(encoding="utf-8").splitlines()
     head = [line for line in lines if line.startswith("#")]
@@ -83,8 +70,8 @@ def test_from_opening_to_export_with_the_numbers_of_hsd(page, server):
     numbers = {row["model"]: float(row["Relative L²"]) for row in rows}
     assert list(numbers.values()) == pytest.approx([o.scores["relative_l2"] for o in found.values()], rel=1e-5)
     assert sum("weights" in line for line in head) == 3 and any("mesh_hash" in line for line in head)
-    with page.page.expect_download(timeout=90_000) as event:
-        page.page.get_by_role("button", name="Sheet (PNG)").click()
+    with model_page.page.expect_download(timeout=90_000) as event:
+        model_page.page.get_by_role("button", name="Sheet (PNG)").click()
     picture = event.value.path().read_bytes()
     from PIL import Image
 
@@ -105,54 +92,54 @@ def cell_pixels(view, panel: int, edge: float) -> np.ndarray:
     return data.reshape(rows[0], rows[1], 4)[..., :3].astype(int)
 
 
-def test_blink_and_wipe_ask_nothing_of_the_server_and_the_edge_stands_while_the_camera_turns(page, server):
-    page.open(PAGE + "2&compare=pair")
-    _, vertex_of, found = truth_and_predictions(server[1], 2)
+def test_blink_and_wipe_ask_nothing_of_the_server_and_the_edge_stands_while_the_camera_turns(model_page, model_server):
+    model_page.open(PAGE + "2&compare=pair")
+    _, vertex_of, found = truth_and_predictions(model_server[1], 2)
     a, b = (found[label].nodes[:, 0][vertex_of] for label in LABELS[:2])
-    sent = page.sent
+    sent = model_page.sent
     for at, expected in ((0, a), (1, b)):
-        page.js(f"v.setControl('blink', {at})")
-        page.page.wait_for_timeout(150)
-        assert np.abs(panel_values(page, 1) - expected).max() < 2e-3 * np.abs(expected).max()
+        model_page.js(f"v.setControl('blink', {at})")
+        model_page.page.wait_for_timeout(150)
+        assert np.abs(panel_values(model_page, 1) - expected).max() < 2e-3 * np.abs(expected).max()
     for i, expected in ((2, a), (3, b)):
-        assert np.abs(panel_values(page, i) - expected).max() < 2e-3 * np.abs(expected).max()
-    line = page.page.locator(".hsd-viewer .edge").first
+        assert np.abs(panel_values(model_page, i) - expected).max() < 2e-3 * np.abs(expected).max()
+    line = model_page.page.locator(".hsd-viewer .edge").first
     for turned in (False, True):
         if turned:
-            page.drag(page.at(0.1, 0.3), page.at(0.2, 0.45))
-        only_a, only_b, wiped = (cell_pixels(page, 2, edge) for edge in (1, 0, 0.4))
+            model_page.drag(model_page.at(0.1, 0.3), model_page.at(0.2, 0.45))
+        only_a, only_b, wiped = (cell_pixels(model_page, 2, edge) for edge in (1, 0, 0.4))
         edge = round(0.4 * wiped.shape[1])
         assert np.abs(only_a[:, edge:] - only_b[:, edge:]).mean() > 2  # the models differ there
         assert np.abs(wiped[:, : edge - 4] - only_a[:, : edge - 4]).mean() < 0.5
         assert np.abs(wiped[:, edge + 4 :] - only_b[:, edge + 4 :]).mean() < 0.5
     box = line.bounding_box()
     middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    page.drag(middle, (middle[0] + 40, middle[1]))
-    width = page.js("v.boxes[2].width")
-    assert page.js("v.memory.controls.wipe") == pytest.approx(0.4 + 40 / width, abs=0.02)
-    assert page.sent == sent
+    model_page.drag(middle, (middle[0] + 40, middle[1]))
+    width = model_page.js("v.boxes[2].width")
+    assert model_page.js("v.memory.controls.wipe") == pytest.approx(0.4 + 40 / width, abs=0.02)
+    assert model_page.sent == sent
 
 
-def test_a_source_placed_on_the_canvas_moves_truth_and_link(page):
-    page.open(PAGE + "3")
-    before = panel_values(page, 0)
-    page.page.get_by_role("button", name="Compose from this sample").click()
-    page.page.get_by_text("A click on the canvas adds").wait_for(timeout=20_000)
-    page.settle()
-    page.page.mouse.click(*page.at(0.1, 0.32))
-    page.settle()
-    assert not np.allclose(panel_values(page, 0), before)
-    assert len(parse_qs(urlsplit(page.page.url).query)["composed"][0]) == 32
+def test_a_source_placed_on_the_canvas_moves_truth_and_link(model_page):
+    model_page.open(PAGE + "3")
+    before = panel_values(model_page, 0)
+    model_page.page.get_by_role("button", name="Compose from this sample").click()
+    model_page.page.get_by_text("A click on the canvas adds").wait_for(timeout=20_000)
+    model_page.settle()
+    model_page.page.mouse.click(*model_page.at(0.1, 0.32))
+    model_page.settle()
+    assert not np.allclose(panel_values(model_page, 0), before)
+    assert len(parse_qs(urlsplit(model_page.page.url).query)["composed"][0]) == 32
 
 
-def test_two_visitors_at_once_each_see_their_own_sample(server, browser):
-    views = [local_page(browser, server[0]) for _ in range(2)]
+def test_two_visitors_at_once_each_see_their_own_sample(model_server, browser):
+    views = [local_page(browser, model_server[0]) for _ in range(2)]
     pages = [next(view) for view in views]
     for i, one in enumerate(pages):
         one.page.goto(f"{one.address}/{PAGE}{7 + i}")
     for i, one in enumerate(pages):
         one.ready()
-        _, _, found = truth_and_predictions(server[1], 7 + i)
+        _, _, found = truth_and_predictions(model_server[1], 7 + i)
         assert f"error {100 * found['fno3d'].scores['relative_l2']:.3g}" in one.page.locator(".hsd-viewer").inner_text()
     for view in views:
         assert next(view, None) is None

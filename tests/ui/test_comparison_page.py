@@ -24,59 +24,22 @@ from hsd.training.predictor import load, predictor_on
 from hsd.ui import comparison_answers, comparison_compose, comparison_models, store
 from hsd.ui import comparison_export as export
 from hsd.ui.state import AppState, changed
+from tests.ui.app_pages import good, page_of, press, said, scene
 from tests.ui.checkpoints import domain_of, make_checkpoints, save
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGE = str(ROOT / "pages" / "model_comparison.py")
+pytestmark = pytest.mark.usefixtures("model_pages")
 LABELS = ("hsd", "fno3d", "deeponet")
 QUICK = "toroidal_transport"
 
 
-@pytest.fixture(scope="module")
-def root(tmp_path_factory):
-    return tmp_path_factory.mktemp("ckpt")
-
-
-@pytest.fixture(autouse=True)
-def _private(root, tmp_path_factory, monkeypatch):
-    base = tmp_path_factory.getbasetemp()
-    monkeypatch.setenv("HSD_STORE", str(base / "store"))
-    monkeypatch.setenv("HSD_CACHE", str(base / "cache"))
-    monkeypatch.setenv("HSD_CHECKPOINTS", str(root))
-
-
 def opened(name: str = QUICK, **parameters) -> AppTest:
-    app = AppTest.from_file(PAGE, default_timeout=300)
-    for key, value in {"problem": name, "models": "~".join(LABELS), **parameters}.items():
-        app.query_params[key] = str(value)
-    return app.run()
-
-
-def good(app: AppTest) -> AppTest:
-    assert not app.exception and not app.error, [e.value for e in (*app.exception, *app.error)]
-    return app
+    return page_of("model_comparison", 300, **{"problem": name, "models": "~".join(LABELS), **parameters}).run()
 
 
 def table(app: AppTest, column: str) -> dict[str, float]:
     """Model → number of the first table that has the column."""
     frame = next(d.value for d in app.dataframe if column in d.value.columns)
     return dict(zip(frame["model"], frame[column]))
-
-
-def scene(app: AppTest) -> str:
-    def walk(block):
-        for child in block.children.values():
-            yield child
-            if hasattr(child, "children"):
-                yield from walk(child)
-
-    found = [str(e.proto) for e in walk(app.main) if "hsd_viewer" in str(getattr(e, "proto", ""))]
-    assert found, "no viewer on the page"
-    return "".join(found)
-
-
-def said(app: AppTest) -> str:
-    return "\n".join(e.value for kind in (app.warning, app.info, app.caption, app.markdown) for e in kind)
 
 
 def choose(app: AppTest, kind: str, key: str, value) -> AppTest:
@@ -142,8 +105,7 @@ def test_next_and_previous_step_and_say_which_part_of_the_data_it_is(root):
     app = good(opened(case=0))
     for i in (0, 1, 2):
         assert words[int(codes[i])] in said(app)
-        next(b for b in app.button if b.key == "comparison:next").click()
-        good(app.run())
+        good(press(app, "comparison:next"))
         assert app.query_params["case"] in (str(i + 1), [str(i + 1)])
 
 
@@ -244,8 +206,7 @@ def test_a_run_of_ones_own_takes_part_and_a_deleted_one_is_a_sentence_with_a_way
         file.unlink()
     app = good(opened(models="hsd", runs="mine"))
     assert set(table(app, "Relative L²")) == {"HSD"} and "no run mine" in app.warning[0].value
-    next(b for b in app.button if b.key == "comparison:out:mine").click()
-    app = good(app.run())
+    app = good(press(app, "comparison:out:mine"))
     assert not app.warning and app.session_state["_app_state"].own_runs == ()
 
 
@@ -253,8 +214,7 @@ def test_a_composed_sample_is_scored_and_carried_by_its_link(root):
     make_checkpoints(root, "external_aerodynamics")
     app = good(opened("external_aerodynamics", case=1))
     first = table(app, "Relative L²")
-    next(b for b in app.button if b.key == "comparison:compose").click()
-    app = good(app.run())
+    app = good(press(app, "comparison:compose"))
     assert table(app, "Relative L²") == pytest.approx(first)  # the same record
     dial = next(s for s in app.slider if s.key == "comparison:dial:circulations:0")
     dial.set_value(dial.max)

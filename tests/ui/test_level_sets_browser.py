@@ -5,7 +5,6 @@ from __future__ import annotations
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
-import pytest
 
 from hsd.data.ground import Ground
 from hsd.data.tasks import task
@@ -14,26 +13,12 @@ from hsd.metrics.levels import merge_tree
 from hsd.metrics.yardstick import default_basis
 from hsd.training.predictor import load
 from hsd.viz.build import surface_of
-from tests.ui.checkpoints import NODES, make_checkpoints
-from tests.ui.conftest import local_page, serve
+from tests.ui.checkpoints import NODES
+from tests.ui.conftest import MODEL_LABELS as LABELS
+from tests.ui.conftest import MODEL_TASK as NAME
 from tests.ui.test_spectral_browser import output, slider
 
-NAME, LABELS = "toroidal_transport", ("hsd", "fno3d", "deeponet")
 CASE = 2
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("levels")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HSD_CHECKPOINTS", str(make_checkpoints(folder / "ckpt", NAME, LABELS)))
-        for address in serve("app.py", folder):
-            yield address, folder / "ckpt"
-
-
-@pytest.fixture
-def page(server, browser):
-    yield from local_page(browser, server[0])
 
 
 def fields(root) -> tuple[Ground, list[np.ndarray]]:
@@ -76,52 +61,55 @@ def drawn_colours(page, panel: int) -> set[tuple[int, ...]]:
     return {tuple(row) for row in np.array(rgb, int).reshape(-1, 3).tolist()}
 
 
-def test_the_threshold_moves_in_the_page_with_beta0_and_components_of_hsd(page, server):
-    opened(page, f"level_sets?models={'~'.join(LABELS)}&case={CASE}")
-    ground, values = fields(server[1])
+def test_the_threshold_moves_in_the_page_with_beta0_and_components_of_hsd(model_page, model_server):
+    opened(model_page, f"level_sets?models={'~'.join(LABELS)}&case={CASE}")
+    ground, values = fields(model_server[1])
     edges, (low, high) = ground.mesh.complex.simplices(1), (values[0].min(), values[0].max())
     trees = [merge_tree(u, edges) for u in values]
-    sent, seen = page.sent, set()
+    sent, seen = model_page.sent, set()
     for step in (20, 40, 53):
-        scrub(page, "Threshold, %", step)
+        scrub(model_page, "Threshold, %", step)
         level = low + step / 100 * (high - low)
-        shown = titles(page)
+        shown = titles(model_page)
         for panel, (u, tree) in enumerate(zip(values, trees)):
             labels = tree.labels(u, level)
             n = len(set(labels[labels >= 0].tolist()))
             assert shown[panel].endswith(f"· β0 = {n}"), (shown, step)
-            assert len(drawn_colours(page, panel)) <= n and bool(drawn_colours(page, panel)) <= bool(n)
-        seen.add(output(page, "Threshold, %"))
+            assert len(drawn_colours(model_page, panel)) <= n and bool(drawn_colours(model_page, panel)) <= bool(n)
+        seen.add(output(model_page, "Threshold, %"))
     assert seen == {f"{s}: u ≥ {low + s / 100 * (high - low):.4g}" for s in (20, 40, 53)}
-    assert page.sent == sent  # nothing was asked of the server while the threshold moved
-    scrub(page, "Threshold, %", 53, release=True)
-    page.page.get_by_text("At 53 %: t =").wait_for(timeout=15_000)
-    assert parse_qs(urlsplit(page.page.url).query)["level"] == ["53"]
+    assert model_page.sent == sent  # nothing was asked of the server while the threshold moved
+    scrub(model_page, "Threshold, %", 53, release=True)
+    model_page.page.get_by_text("At 53 %: t =").wait_for(timeout=15_000)
+    assert parse_qs(urlsplit(model_page.page.url).query)["level"] == ["53"]
     # the search over the test set, kept on disk, and the jump
-    page.page.get_by_role("button", name="Find a disagreement").click()
-    page.page.get_by_text("test samples of Transport on a torus").wait_for(timeout=60_000)
-    page.settle()
-    words = page.page.locator("[data-testid=stMain]").inner_text()
+    model_page.page.get_by_role("button", name="Find a disagreement").click()
+    model_page.page.get_by_text("test samples of Transport on a torus").wait_for(timeout=60_000)
+    model_page.settle()
+    words = model_page.page.locator("[data-testid=stMain]").inner_text()
     assert "of 4 samples" in words or "these 4 samples" in words
 
 
-def test_spectra_are_cut_in_the_page_to_the_truncated_fields_of_hsd(page, server):
-    opened(page, f"spectral_energy?of=models&models={'~'.join(LABELS)}&case={CASE}&kept=20")
-    ground, values = fields(server[1])
+def test_spectra_are_cut_in_the_page_to_the_truncated_fields_of_hsd(model_page, model_server):
+    opened(model_page, f"spectral_energy?of=models&models={'~'.join(LABELS)}&case={CASE}&kept=20")
+    ground, values = fields(model_server[1])
     basis = default_basis(ground, 0, 128)
     order, vertex_of = by_eigenvalue(basis)[:20], surface_of(ground.mesh).vertex_of
     for panel, u in enumerate(values):
         c = basis.star_modes[:, order].T @ u
         expected = (basis.modes[:, order] @ c)[vertex_of]
-        shown = np.array(page.js(f"Array.from(v.panels[{panel}].values)"))
+        shown = np.array(model_page.js(f"Array.from(v.panels[{panel}].values)"))
         assert np.abs(shown - expected).max() < 3e-3 * np.abs(values[0]).max()
-    assert output(page, "Modes kept").startswith("20: λ ≤ ")
-    sent, before = page.sent, page.js("Array.from(v.panels[0].values)")
-    scrub(page, "Modes kept", 21)
-    assert output(page, "Modes kept").startswith("21: ") and page.js("Array.from(v.panels[0].values)") != before
-    assert page.sent == sent  # nothing was asked of the server while the number of modes moved
-    page.settle()
-    button = page.page.get_by_role("button", name="Compute the spectra")
+    assert output(model_page, "Modes kept").startswith("20: λ ≤ ")
+    sent, before = model_page.sent, model_page.js("Array.from(v.panels[0].values)")
+    scrub(model_page, "Modes kept", 21)
+    assert (
+        output(model_page, "Modes kept").startswith("21: ")
+        and model_page.js("Array.from(v.panels[0].values)") != before
+    )
+    assert model_page.sent == sent  # nothing was asked of the server while the number of modes moved
+    model_page.settle()
+    button = model_page.page.get_by_role("button", name="Compute the spectra")
     if button.count():  # what Level Sets has computed is on disk for this page too
         button.click()
-    page.page.get_by_text("Median over the samples").wait_for(timeout=60_000)
+    model_page.page.get_by_text("Median over the samples").wait_for(timeout=60_000)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,47 +17,18 @@ from hsd.training.evaluate import yardstick_of
 from hsd.training.predictor import load
 from hsd.ui import level_sets_view, level_sets_work
 from hsd.ui.level_sets_work import STEPS, level_field
+from tests.ui.app_pages import good, page_of, press, said
 from tests.ui.checkpoints import NODES, make_checkpoints
 
-ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.usefixtures("model_pages")
 FAST = ("toroidal_transport", "torus_helmholtz", "magnetostatics")
 """One scalar, one flux on a surface, one in tetrahedra; the others with the large sizes."""
 QUICK = "toroidal_transport"
 LABELS = ("hsd", "fno3d", "deeponet")
 
 
-@pytest.fixture(scope="module")
-def root(tmp_path_factory):
-    return tmp_path_factory.mktemp("ckpt")
-
-
-@pytest.fixture(autouse=True)
-def _private(root, tmp_path_factory, monkeypatch):
-    base = tmp_path_factory.getbasetemp()
-    monkeypatch.setenv("HSD_STORE", str(base / "store"))
-    monkeypatch.setenv("HSD_CACHE", str(base / "cache"))
-    monkeypatch.setenv("HSD_CHECKPOINTS", str(root))
-
-
 def opened(name: str = QUICK, **parameters) -> AppTest:
-    app = AppTest.from_file(str(ROOT / "pages" / "level_sets.py"), default_timeout=120)
-    for key, value in {"problem": name, "models": "~".join(LABELS), **parameters}.items():
-        app.query_params[key] = str(value)
-    return good(app.run())
-
-
-def good(app: AppTest) -> AppTest:
-    assert not app.exception and not app.error, [e.value for e in (*app.exception, *app.error)]
-    return app
-
-
-def press(app: AppTest, key: str) -> AppTest:
-    next(b for b in app.button if b.key == key).click()
-    return good(app.run())
-
-
-def said(app: AppTest) -> str:
-    return "\n".join(e.value for kind in (app.warning, app.info, app.caption, app.markdown) for e in kind)
+    return good(page_of("level_sets", 120, **{"problem": name, "models": "~".join(LABELS), **parameters}).run())
 
 
 def table(app: AppTest) -> dict[str, dict[str, float]]:
@@ -128,7 +98,7 @@ def test_without_any_checkpoint_the_truth_is_shown_with_one_sentence(tmp_path, m
 
 def test_find_a_disagreement_jumps_to_a_sample_and_threshold_where_counts_differ(root):
     make_checkpoints(root, QUICK)
-    app = press(opened(), "levels:differ")
+    app = good(press(opened(), "levels:differ"))
     words = said(app)
     assert "4 samples" in words  # the test part of 20
     if "Shown: case 1" in words:
@@ -149,7 +119,7 @@ def held_out(root) -> list[int]:
 
 def test_the_figure_of_the_paper_is_shown_or_its_absence_is_said(root):
     make_checkpoints(root, QUICK)
-    app = press(opened(), "levels:agree")
+    app = good(press(opened(), "levels:agree"))
     words = said(app)
     if "have none on which truth and HSD agree" in words:
         assert "Shown: case" not in words
@@ -162,8 +132,7 @@ def test_the_figure_of_the_paper_is_shown_or_its_absence_is_said(root):
 @pytest.mark.parametrize("tab", ["Test set", "Components", "Data and export", "Code"])
 def test_every_tab_opens(root, tab):
     make_checkpoints(root, QUICK)
-    app = AppTest.from_file(str(ROOT / "pages" / "level_sets.py"), default_timeout=120)
-    app.query_params["problem"] = QUICK
+    app = page_of("level_sets", 120, problem=QUICK)
     app.session_state["levels/tabs"] = tab
     good(app.run())
     if tab == "Code":

@@ -18,9 +18,10 @@ from hsd.ui import comparison_answers as answers
 from hsd.ui import spectra_view
 from hsd.ui.spectra_work import Frame, band_of, cut_rows, spectrum_of
 from hsd.ui.state import AppState, changed
+from tests.ui.app_pages import good, page_of, press, said
 from tests.ui.checkpoints import make_checkpoints
-from tests.ui.test_level_sets_page import ROOT, _private, good, press, root, said  # noqa: F401
 
+pytestmark = pytest.mark.usefixtures("model_pages")
 LABELS = ("hsd", "fno3d")
 FAST = ("toroidal_transport", "torus_helmholtz", "magnetostatics")
 """One scalar, one flux on a surface, one in tetrahedra; the others with the large sizes."""
@@ -28,10 +29,8 @@ QUICK = "torus_helmholtz"
 
 
 def opened(name: str = QUICK, **parameters) -> AppTest:
-    app = AppTest.from_file(str(ROOT / "pages" / "spectral_energy.py"), default_timeout=120)
-    for key, value in {"of": "models", "problem": name, "models": "~".join(LABELS), **parameters}.items():
-        app.query_params[key] = str(value)
-    return good(app.run())
+    given = {"of": "models", "problem": name, "models": "~".join(LABELS), **parameters}
+    return good(page_of("spectral_energy", 120, **given).run())
 
 
 def table(app: AppTest, column: str):
@@ -39,7 +38,7 @@ def table(app: AppTest, column: str):
 
 
 @pytest.mark.parametrize("name", [pytest.param(t, marks=() if t in FAST else pytest.mark.full) for t in TASKS])
-def test_where_the_error_lies_is_that_of_hsd_called_directly(root, name):  # noqa: F811
+def test_where_the_error_lies_is_that_of_hsd_called_directly(root, name):
     make_checkpoints(root, name, LABELS)
     frame = table(opened(name, case=4, seed=2, kept=20), "in the 20 kept")
     problem = task(name)
@@ -76,7 +75,7 @@ def test_a_cut_moves_error_between_columns_and_never_changes_it():
     assert np.isclose(frame.summed(one.energies).sum(), one.energies.sum())
 
 
-def test_the_archive_and_the_truncated_scene_hold_the_coefficients(root):  # noqa: F811
+def test_the_archive_and_the_truncated_scene_hold_the_coefficients(root):
     make_checkpoints(root, QUICK, LABELS)
     state = changed(AppState(), {"comparison.task": QUICK, "comparison.models": LABELS, "spectrum.kept": 9})
     ready = answers.ready_of(state)
@@ -92,7 +91,7 @@ def test_the_archive_and_the_truncated_scene_hold_the_coefficients(root):  # noq
     assert scene.panels[0].colour.limits == pytest.approx((0.0, top))
 
 
-def test_mesh_files_hold_whole_fields_and_those_cut_and_all_modes_give_the_projection(root, tmp_path):  # noqa: F811
+def test_mesh_files_hold_whole_fields_and_those_cut_and_all_modes_give_the_projection(root, tmp_path):
     make_checkpoints(root, QUICK, LABELS)
     state = changed(AppState(), {"comparison.task": QUICK, "comparison.models": LABELS})
     ready = answers.ready_of(state)
@@ -116,9 +115,9 @@ def test_mesh_files_hold_whole_fields_and_those_cut_and_all_modes_give_the_proje
     assert np.abs(low["kept_truth"] - whole["kept_truth"]).max() > 0.01 * size
 
 
-def test_the_figure_over_the_test_set_has_medians_and_quartiles_of_the_library(root):  # noqa: F811
+def test_the_figure_over_the_test_set_has_medians_and_quartiles_of_the_library(root):
     make_checkpoints(root, QUICK, LABELS)
-    app = press(opened(), "spectra/run")
+    app = good(press(opened(), "spectra/run"))
     assert "kept on disk" in said(app)
     frame = table(app, "truth median")
     state = changed(AppState(), {"comparison.task": QUICK, "comparison.models": LABELS})
@@ -161,9 +160,8 @@ def test_without_any_checkpoint_the_truths_spectrum_is_shown(tmp_path, monkeypat
     assert "No trained model of Helmholtz on the torus is here" in said(app)
 
 
-def test_the_lines_of_code_run(root):  # noqa: F811
+def test_the_lines_of_code_run(root):
     make_checkpoints(root, QUICK, LABELS)
-    app = AppTest.from_file(str(ROOT / "pages" / "spectral_energy.py"), default_timeout=120)
-    app.query_params["of"], app.query_params["problem"] = "models", QUICK
+    app = page_of("spectral_energy", 120, of="models", problem=QUICK)
     app.session_state["spectra/tabs"] = "Code"
     exec(compile(good(app.run()).code[0].value, "code", "exec"), {})

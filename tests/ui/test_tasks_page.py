@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,9 +17,7 @@ from hsd.ui.state import AppState, changed, from_url, to_url
 from hsd.viz.task_sample import node_values
 from tests.data import broken
 from tests.data.datasets import write
-
-ROOT = Path(__file__).resolve().parents[2]
-PAGE = str(ROOT / "pages" / "tasks.py")
+from tests.ui.app_pages import good, page_of, said, scene
 
 
 @pytest.fixture(autouse=True)
@@ -30,33 +27,11 @@ def _private_store(tmp_path_factory, monkeypatch):
 
 
 def opened(**parameters) -> AppTest:
-    app = AppTest.from_file(PAGE, default_timeout=90)
-    for name, value in parameters.items():
-        app.query_params[name] = str(value)
-    return app.run()
-
-
-def good(app: AppTest) -> AppTest:
-    assert not app.exception and not app.error, [e.value for e in app.error]
-    return app
-
-
-def scene(app: AppTest) -> str:
-    """The message of the viewer as text."""
-    found = [str(e.proto) for e in _walk(app.main) if "hsd_viewer" in str(getattr(e, "proto", ""))]
-    assert found, "no viewer on the page"
-    return "".join(found)
-
-
-def _walk(block):
-    for child in block.children.values():
-        yield child
-        if hasattr(child, "children"):
-            yield from _walk(child)
+    return page_of("tasks", 90, **parameters).run()
 
 
 def text(app: AppTest) -> str:
-    return "\n".join(e.value for kind in (app.caption, app.info, app.markdown) for e in kind)
+    return said(app, ("caption", "info", "markdown"))
 
 
 def state_of(name: str, **more) -> AppState:

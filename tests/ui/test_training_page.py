@@ -20,9 +20,8 @@ from hsd.ui import training_live, training_runs
 from hsd.ui.state_parts import QUICK_TRAINING
 from tests.data.datasets import write
 from tests.training.conftest import make_dataset
+from tests.ui.app_pages import good, link_of, page_of, press, said, scene, walk, widget
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGE = str(ROOT / "pages" / "training.py")
 SMALL = {"n_modes": 16, "channels": 2, "hidden": 8, "lift": 0}
 TINY = "~".join(["batch_size=8", *(f"model.{k}={v}" for k, v in SMALL.items())])
 
@@ -52,25 +51,7 @@ def no_runs(place):
 
 
 def opened(**parameters) -> AppTest:
-    app = AppTest.from_file(PAGE, default_timeout=60)
-    for name, value in parameters.items():
-        app.query_params[name] = str(value)
-    return app.run()
-
-
-def good(app: AppTest) -> AppTest:
-    assert not app.exception and not app.error, [e.value for e in app.error]
-    return app
-
-
-def widget(app: AppTest, key: str):
-    kinds = (app.button, app.number_input, app.selectbox, app.slider, app.toggle, app.text_input, app.multiselect)
-    return next(w for kind in kinds for w in kind if w.key == key)
-
-
-def press(app: AppTest, key: str) -> AppTest:
-    widget(app, key).click()
-    return app.run()
+    return page_of("training", 60, **parameters).run()
 
 
 def keys(app: AppTest) -> set[str]:
@@ -78,8 +59,7 @@ def keys(app: AppTest) -> set[str]:
 
 
 def text(app: AppTest) -> str:
-    found = [e.value for kind in (app.caption, app.info, app.markdown, app.warning) for e in kind]
-    return "\n".join([*found, *(str(p.proto.text) for p in app.get("progress"))])
+    return "\n".join([said(app), *(str(p.proto.text) for p in app.get("progress"))])
 
 
 def state(app: AppTest):
@@ -119,15 +99,7 @@ def test_without_runs_the_page_shows_what_would_be_learned_and_starts_in_one_cli
     app = good(opened(train_nodes=300))
     assert {"training:start", "training:start2"} <= keys(app)
     assert "No run yet" in text(app) and "408 train, 72 choose the best epoch" in text(app)
-    assert any("hsd_viewer" in str(e.proto) for e in walk(app.main))
-
-
-def walk(block):
-    for child in block.children.values():
-        if hasattr(child, "proto"):
-            yield child
-        if hasattr(child, "children"):
-            yield from walk(child)
+    assert scene(app)
 
 
 def test_the_form_writes_settings_that_differ_from_the_defaults_of_the_task(no_runs):
@@ -143,7 +115,7 @@ def test_the_form_writes_settings_that_differ_from_the_defaults_of_the_task(no_r
     widget(app, name + "epochs").set_value(100)  # the default
     good(app.run())
     assert not any(s.startswith("epochs") for s in state(app).training.settings)
-    good(opened(**{k: v[0] if isinstance(v, list) else v for k, v in app.query_params.items()}))
+    good(opened(**link_of(app)))
     widget(app, "state:training.model").set_value("deeponet")
     good(app.run())
     assert "lr=0.002" in state(app).training.settings

@@ -1,0 +1,50 @@
+"""The sample and the models that Model Comparison, Level Sets and Spectral Energy of models are about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from hsd.errors import HsdError
+from hsd.ui import comparison_answers as answers
+from hsd.ui import comparison_compose as compose
+from hsd.ui import comparison_view as view
+from hsd.ui.comparison_answers import Ready
+from hsd.ui.comparison_models import Model
+from hsd.ui.comparison_work import Outcome
+from hsd.ui.page import Domain
+from hsd.ui.state import AppState
+
+
+class Subject:
+    """``ready`` is made by ``domain``, which the page's frame asks before its header, as that names the mesh."""
+
+    def __init__(self, title: str):
+        self.title = title
+        self.ready: Ready | None = None
+        self.error = ""
+
+    def domain(self, state: AppState) -> Domain:
+        try:
+            with st.spinner("Starting"):
+                self.ready = answers.ready_of(state)
+        except HsdError as error:
+            self.error = error.message
+        return view.domain_of(state, self.ready, self.title)
+
+    def refused(self) -> bool:
+        """True, with one sentence and a way on, where there is no sample."""
+        if self.ready is not None:
+            return False
+        st.error(self.error)
+        st.button("Take the sample that the task draws", key="comparison:drawn", on_click=compose.ended)
+        return True
+
+    def outcomes(self) -> Mapping[Model, Outcome]:
+        """What every chosen model answers, with progress where it takes time."""
+        bar = view.Bar()
+        try:
+            return answers.outcomes(self.ready, bar)
+        finally:
+            bar.done()
