@@ -1,21 +1,29 @@
-"""The Training page in a browser: configured, started, drawn as logged, paused, resumed, finished, handed on."""
+"""The Training page in a browser: configured, started, paused, found again; stepped; resumed, finished, handed on."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
 
 from hsd.training import jobs
+from hsd.training.config import TrainingConfig
+from hsd.training.run import RunSpec
 from tests.ui.conftest import serve
+from tests.ui.run_folders import paused_run
 
-SETTINGS = "epochs=1~batch_size=1~model.n_modes=16~model.channels=2~model.hidden=8~model.lift=0"
+SMALL = {"n_modes": 16, "channels": 2, "hidden": 8, "lift": 0}
+SETTINGS = "~".join(["epochs=1", "batch_size=1", *(f"model.{k}={v}" for k, v in SMALL.items())])
 OPEN = f"training?train_nodes=300&train_n=200&train_device=cpu&train_set={SETTINGS}"
-STEPS = 272
-"""Of two epochs."""
+STEPS, FEW_STEPS = 272, 82
+"""Of two epochs of 200 and of 60 samples."""
+REACHED = 5
+"""Steps of the runs that are paused before the page opens."""
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +35,19 @@ def place(tmp_path_factory):
 def app_server(place):
     """A server of this module's own, whose folder of runs is known here."""
     yield from serve("app.py", place)
+
+
+@pytest.fixture(scope="module")
+def paused(place):
+    """Makes run folders of this server, each of one run that was paused after REACHED steps."""
+    runs, spec = place / "cache" / "runs", RunSpec(
+        TrainingConfig("hsd", SMALL, epochs=2, batch_size=1), "ellipsoid_aerodynamics", n_samples=60, n_nodes=300,
+        device="cpu",
+    )  # fmt: skip
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HSD_CACHE", str(place / "cache"))
+        first = paused_run(runs / "first", spec, REACHED)
+    return lambda name: Path(shutil.copytree(first, runs / name))
 
 
 def query(app) -> dict[str, list[str]]:
@@ -45,7 +66,7 @@ def curves(app) -> dict[str, list[float]]:
     )
 
 
-def test_configure_start_watch_pause_resume_finish_and_send(app, place):
+def test_a_run_is_configured_started_watched_paused_and_found_again_by_its_link(app, place):
     page = app.page
     page.set_default_timeout(120_000)
     page.goto(f"{app.address}/{OPEN}")
@@ -70,15 +91,31 @@ def test_configure_start_watch_pause_resume_finish_and_send(app, place):
     page.get_by_text("Paused; its whole state is saved.").wait_for()
     reached = jobs.tail(runs / run_id, name="steps.jsonl")[-1]["step"]
     assert jobs.status(runs / run_id).state == "paused" and 0 < reached < STEPS
-    page.get_by_role("button", name="Step once").click()
-    page.get_by_text(f"{reached + 1} / {STEPS}").wait_for()
-    page.get_by_text("Paused; its whole state is saved.").wait_for()
     page.reload()  # the tab is closed and opened again by its link
+    page.get_by_text("Paused; its whole state is saved.").wait_for()
+    page.get_by_text(f"{reached} / {STEPS}").wait_for()
+    page.get_by_role("button", name="Resume").wait_for()
+
+
+def test_a_paused_run_takes_one_step_at_a_time(app, paused):
+    page, folder = app.page, paused("stepped")
+    page.set_default_timeout(120_000)
+    page.goto(f"{app.address}/training?run={folder.name}")
+    page.get_by_role("button", name="Step once").click()
+    page.get_by_text(f"{REACHED + 1} / {FEW_STEPS}").wait_for()
+    page.get_by_text("Paused; its whole state is saved.").wait_for()
+    assert [e["step"] for e in jobs.tail(folder, name="steps.jsonl")][-1] == REACHED + 1
+
+
+def test_a_paused_run_goes_on_to_its_end_is_drawn_as_logged_and_sent(app, paused):
+    page, folder = app.page, paused("resumed")
+    page.set_default_timeout(120_000)
+    page.goto(f"{app.address}/training?run={folder.name}")
     page.get_by_role("button", name="Resume").click()
     page.get_by_text("Finished.").wait_for()
     page.locator(".hsd-viewer[data-state=rest]").first.wait_for()
-    log = jobs.tail(runs / run_id)
-    assert len(log) == 2 and log[-1]["step"] == STEPS
+    log = jobs.tail(folder)
+    assert len(log) == 2 and log[-1]["step"] == FEW_STEPS
     drawn = curves(app)
     assert np.allclose(drawn["validation, raw"], [e["validation"] for e in log], rtol=0, atol=0)
     assert np.allclose(drawn["train, raw"], [e["train_loss"] for e in log], rtol=0, atol=0)
@@ -88,7 +125,7 @@ def test_configure_start_watch_pause_resume_finish_and_send(app, place):
     page.get_by_role("button", name="Open Model Comparison").wait_for()
     page.wait_for_url("**runs=**")
     page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
-    assert query(app)["runs"] == [run_id]
+    assert query(app)["runs"] == [folder.name]
     received = app.received
-    page.wait_for_timeout(3000)
+    page.wait_for_timeout(2500)  # a page that asks does so every second
     assert app.received == received, "nothing runs, and still the page asks"
