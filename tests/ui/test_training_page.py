@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -21,6 +20,7 @@ from hsd.ui.state_parts import QUICK_TRAINING
 from tests.data.datasets import write
 from tests.training.conftest import make_dataset
 from tests.ui.app_pages import good, link_of, page_of, press, said, scene, walk, widget
+from tests.ui.run_folders import gone_run, paused_run
 
 SMALL = {"n_modes": 16, "channels": 2, "hidden": 8, "lift": 0}
 TINY = "~".join(["batch_size=8", *(f"model.{k}={v}" for k, v in SMALL.items())])
@@ -85,9 +85,7 @@ def finished(root: Path, name: str, file: Path, **entries) -> Path:
 
 def left_over(root: Path, name: str, file: Path, said: str) -> Path:
     """A run whose process is gone, with its last words."""
-    folder = root / name
-    make_folder(folder, RunSpec(TrainingConfig("hsd", SMALL, epochs=3), data=str(file)))
-    (folder / jobs.PROCESS).write_text(json.dumps({"pid": 2**22 - 3, "born": "1"}))
+    folder = gone_run(root / name, RunSpec(TrainingConfig("hsd", SMALL, epochs=3), data=str(file)))
     (folder / jobs.LOG).write_text(said)
     return folder
 
@@ -219,13 +217,21 @@ def test_a_running_run_is_found_after_reload_and_restart_shared_queued_and_a_kil
     good(press(good(first.run()), "training:pause"))
     wait_for(lambda: jobs.status(no_runs / a).state == "paused")
     assert "Paused" in text(good(first.run()))
-    good(press(first, "training:step"))
-    wait_for(lambda: jobs.status(no_runs / a).state == "paused")
-    steps = training_runs.run_of(a).steps
-    assert steps[-1]["step"] == steps[-2]["step"] + 1
-    good(press(good(first.run()), "training:finish"))
-    wait_for(lambda: jobs.status(no_runs / a).state == "done")
-    send = widget(good(first.run()), "training:send")
+
+
+def test_a_paused_run_takes_one_step_and_its_best_weights_are_used(no_runs, aero):
+    spec = RunSpec(TrainingConfig("hsd", SMALL, epochs=100000, batch_size=8), data=str(aero))
+    folder = paused_run(no_runs / "run-a", spec, 10)
+    assert len(jobs.tail(folder)) >= 2
+    app = good(opened(run="run-a"))
+    assert "Paused" in text(app)
+    good(press(app, "training:step"))
+    wait_for(lambda: jobs.status(folder).state == "paused")
+    steps = training_runs.run_of("run-a").steps
+    assert steps[-1]["step"] == steps[-2]["step"] + 1 == 11
+    good(press(good(app.run()), "training:finish"))
+    wait_for(lambda: jobs.status(folder).state == "done")
+    send = widget(good(app.run()), "training:send")
     assert send.disabled and "evaluate" in send.help  # trained on a file of one's own
 
 
