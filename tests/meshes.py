@@ -15,8 +15,17 @@ SMALL, MEDIUM = 60, 500
 VARIANTS = ("car_notchback", "car_estate", "flat_torus_jittered", "ball")
 """Relatives of other entries: left out of the long lists, tested where they are built."""
 NAMES = tuple(n for n in GALLERY if n not in VARIANTS)
+KINDS = (
+    "torus", "klein", "annulus", "disk_three_holes", "double_torus", "car_wing", "ball_with_cavity", "solid_torus",
+)  # fmt: skip
+"""One shape of each kind: closed, not orientable, with boundary, of higher genus, open car, solid."""
 STARS = ("galerkin", "diagonal", "unit")
 CONDITIONS = BOUNDARY_CONDITIONS
+
+
+def kinds_first(names) -> list:
+    """The names as parameters: one shape of each kind in the fast tier, the others in the full one."""
+    return [name if name in KINDS else pytest.param(name, marks=pytest.mark.full) for name in names]
 
 
 @cache

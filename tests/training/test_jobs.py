@@ -114,6 +114,7 @@ def test_a_stopped_run_can_be_finished_with_its_best_weights(aero_file, tmp_path
     assert all(torch.equal(kept.weights[name], best[name]) for name in best)
 
 
+@pytest.mark.full
 def test_runs_that_wait_are_served_in_the_order_in_which_they_came(aero_file, tmp_path):
     folders = [tmp_path / name for name in ("b", "a")]
     with jobs.device_lock("cpu"):

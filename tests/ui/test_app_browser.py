@@ -86,6 +86,7 @@ def test_state_is_equal_after_a_tour_of_all_pages_and_a_reload(app):
     page.get_by_text("Betti numbers over Q: b0 = 1, b1 = 1, b2 = 0").wait_for(timeout=10_000)
 
 
+@pytest.mark.full
 def test_widgets_show_the_state_after_a_tour(app):
     page = app.page
     page.goto(f"{app.address}/?mesh=sphere&n=200&modes=4")
@@ -158,7 +159,9 @@ def test_link_to_a_page_of_a_fresh_session_has_its_navigation(app):
     assert [links.nth(i).inner_text().split("\n")[-1].strip() for i in range(links.count())] == list(ALL)
 
 
-@pytest.mark.parametrize("theme, dark", [("dark", True), ("light", False), ("projector", False)])
+@pytest.mark.parametrize(
+    "theme, dark", [("dark", True), pytest.param("light", False, marks=pytest.mark.full), ("projector", False)]
+)
 def test_theme_of_the_link(app, theme, dark):
     app.page.goto(f"{app.address}/?mesh=sphere&n=100&theme={theme}")
     for _ in range(40):  # the page loads again when the browser had the other theme

@@ -36,7 +36,7 @@ def slide(app, value: float, control: int) -> None:
     )
 
 
-@pytest.mark.parametrize("mesh", ["sphere", "torus"])
+@pytest.mark.parametrize("mesh", [pytest.param("sphere", marks=pytest.mark.full), "torus"])
 def test_a_placed_vortex_entered_as_node_vectors_is_coexact(app, mesh):
     app.open(f"{PAGE}mesh={mesh}&n=3000&preset=empty&tool=vortex&entry=vectors&width=0.2")
     place(app, 0.12, 0.28)
@@ -86,6 +86,7 @@ def test_weights_blend_without_a_message_and_a_pick_reads_float64(app):
     app.page.wait_for_function("() => location.href.includes('wd=0.25')")
 
 
+@pytest.mark.full
 def test_a_dial_of_the_double_torus_is_read_back(app):
     app.open(f"{PAGE}mesh=double_torus&n=600&preset=dipole")
     app.page.get_by_text("Harmonic directions").click()
@@ -106,7 +107,13 @@ def test_a_dial_of_the_double_torus_is_read_back(app):
     assert app.js("v.scene.panels.every((p) => !p.tubes || p.tubes.length === 0)")
 
 
-@pytest.mark.parametrize("mesh,absolute,relative", [("annulus", "1, 1, 0", "0, 1, 1"), ("disk", "1, 0, 0", "0, 0, 1")])
+@pytest.mark.parametrize(
+    "mesh,absolute,relative",
+    [
+        ("annulus", "1, 1, 0", "0, 1, 1"),
+        pytest.param("disk", "1, 0, 0", "0, 0, 1", marks=pytest.mark.full),
+    ],
+)
 def test_the_switch_shows_both_betti_numbers(app, mesh, absolute, relative):
     app.open(f"{PAGE}mesh={mesh}&n=500")
     for words in (f"absolute b(M) = ({absolute})", f"relative b(M, ∂M) = ({relative})"):

@@ -16,6 +16,7 @@ from hsd.hodge.decomposition import circulations
 from hsd.hodge.presets import preset
 from hsd.mesh.primitives import GALLERY
 from hsd.ui import store
+from tests.meshes import kinds_first
 
 PAGE = str(Path(__file__).resolve().parents[2] / "pages" / "hodge_decomposition.py")
 VIEWS = ("parts", "potentials", "heat", "zeros", "checks")
@@ -56,7 +57,7 @@ def composed(mesh, k: int, n: int, *points: Point, circulations=()) -> str:
     return store.put_json(Composition(k, mesh.content_hash, points, tuple(circulations)).to_record())
 
 
-@pytest.mark.parametrize("name", GALLERY)
+@pytest.mark.parametrize("name", kinds_first(GALLERY))
 def test_every_gallery_shape_degree_and_condition_is_shown(name):
     entry, turn = GALLERY[name], 0
     for k in range(entry.dim + 1):

@@ -63,6 +63,7 @@ def test_scrubbing_modes_asks_nothing_and_release_writes_the_url(app):
     assert output(app, "Mode").startswith(f"{number}: ")
 
 
+@pytest.mark.full
 def test_arrow_keys_step_the_mode_and_a_click_in_the_plot_goes_there(app):
     app.open(MODES)
     app.page.locator(".stage").click(position={"x": 5, "y": 5})

@@ -18,6 +18,7 @@ from hsd.mesh.primitives import GALLERY
 from hsd.ui import modes_view, spectrum_view, store
 from hsd.ui.export import figure_html, table_csv
 from hsd.ui.state import AppState, changed
+from tests.meshes import kinds_first
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("harmonic_modes", "spectral_energy")
@@ -54,7 +55,7 @@ def basis_of(name: str, n: int, k: int, n_modes: int, bc: str = "absolute"):
 
 
 @pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("name", kinds_first(SHAPES))
 def test_no_exception_for_any_shape_degree_and_boundary_condition(page, name):
     app = opened(page, mesh=name, n=120, modes=8, k=0)
     dim, bounded = GALLERY[name].dim, hsd.gallery(name, 120).complex.has_boundary

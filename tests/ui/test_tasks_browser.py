@@ -48,6 +48,7 @@ def test_the_player_scrubs_and_plays_without_the_server_and_release_moves_the_ma
     app.page.get_by_text(f"Marks: t = {problem.times[step]:.3g}").wait_for(timeout=10_000)
 
 
+@pytest.mark.full
 def test_arrow_keys_step_the_player(app):
     app.open(PLAYER)
     app.page.locator(".stage").click(position={"x": 5, "y": 5})

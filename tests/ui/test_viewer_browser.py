@@ -166,6 +166,7 @@ def test_a_picked_value_is_approximate_first_and_then_the_float64_value(viewer):
     assert float(card.inner_text().split()[0]) == pytest.approx(float(np.dot(pick["bary"], values[drawn])), rel=1e-8)
 
 
+@pytest.mark.full
 def test_scrubbing_after_a_pick_shows_an_approximate_value_again(viewer):
     viewer.open()
     viewer.page.mouse.click(*viewer.at(0.25, 0.55))
@@ -372,7 +373,7 @@ def test_exported_picture_has_title_colour_bar_and_caption(viewer):
     assert len(np.unique(column.reshape(-1, 3), axis=0)) > 50
 
 
-@pytest.mark.parametrize("theme", ["light", "dark", "projector"])
+@pytest.mark.parametrize("theme", [pytest.param("light", marks=pytest.mark.full), "dark", "projector"])
 def test_theme_changes_background_ink_and_size(viewer, theme):
     viewer.open()
     viewer.page.get_by_text(theme, exact=True).click()
@@ -397,6 +398,7 @@ def test_a_cut_through_tets_is_filled_and_follows_its_slider(viewer):
     assert viewer.js("v.panels[0].accept([0, 0.5, 0])") is False
 
 
+@pytest.mark.full
 def test_many_mounts_free_their_webgl_contexts(viewer):
     viewer.open("?n=500")
     lost = []
