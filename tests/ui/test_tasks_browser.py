@@ -7,6 +7,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 
+import pytest
+
 from hsd.data.ground import Ground
 from hsd.data.tasks import task
 from hsd.viz.build import surface_of
