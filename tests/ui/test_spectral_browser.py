@@ -5,10 +5,9 @@ from __future__ import annotations
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
-
-import hsd
 import pytest
 
+import hsd
 from hsd.dec.preset_fields import preset_field
 from hsd.hodge.spectral_energy import by_eigenvalue, spectral_energy
 from hsd.viz.build import surface_of

@@ -6,7 +6,6 @@ import io
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
-
 import pytest
 
 from hsd.data.ground import Ground
