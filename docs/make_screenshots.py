@@ -24,6 +24,17 @@ PAGES = {
     "hodge_decomposition": "hodge_decomposition",
     "spectral_energy": "spectral_energy",
 }
+NEW = {
+    "model_comparison": "model_comparison?problem=external_aerodynamics",
+    "model_comparison_pair": "model_comparison?problem=toroidal_transport&compare=pair",
+    "model_comparison_steps": "model_comparison?problem=toroidal_transport&compare=time&steps=3&step2=3",
+    "level_sets": "level_sets?problem=toroidal_transport",
+    "spectral_energy_models": "spectral_energy?of=models&problem=external_aerodynamics",
+    "training": "training",
+    "benchmarks": "benchmarks",
+    "learn": "learn?lesson=5",
+}
+"""One size each."""
 SIZES = ((1280, 720), (1920, 1080))
 TASKS = {
     "external_aerodynamics": "split=making",
@@ -34,6 +45,7 @@ TASKS = {
     "vorticity_dynamics": "sample=3&step=10",
 }
 PROJECTED = ("magnetostatics", "vorticity_dynamics")
+VIEW, TABLE = ".hsd-viewer[data-state=rest]", "[data-testid=stDataFrame]"
 ARGS = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 
 
@@ -43,6 +55,9 @@ def pictures():
         for size in SIZES:
             for theme in ("light", "projector"):
                 yield name, path, size, theme
+    for name, path in NEW.items():
+        for theme in ("light", "projector"):
+            yield name, path, SIZES[0], theme
     for name, options in TASKS.items():
         for theme in ("light", "projector") if name in PROJECTED else ("light",):
             yield f"tasks-{name}", f"tasks?task={name}&{options}", SIZES[0], theme
@@ -80,11 +95,12 @@ def shoot(browser, url: str, theme: str, size: tuple[int, int], name: str) -> No
     page.route("**/*", lambda route: route.continue_() if "localhost" in route.request.url else route.abort())
     start = time.perf_counter()
     page.goto(url + ("&" if "?" in url else "?") + f"theme={theme}")
-    page.locator(".hsd-viewer[data-state=rest]").first.wait_for(timeout=60000)
+    there = page.locator(TABLE if name == "benchmarks" else VIEW).first
+    there.wait_for(timeout=60000)
     first = time.perf_counter() - start
     page.wait_for_timeout(2500)
     page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for(timeout=60000)
-    page.locator(".hsd-viewer[data-state=rest]").first.wait_for(timeout=60000)
+    there.wait_for(timeout=60000)
     page.wait_for_timeout(1000)
     page.screenshot(path=OUT / f"{name}-{size[0]}x{size[1]}-{theme}.png")
     sys.stdout.write(f"{name} {size[0]}x{size[1]} {theme}: at rest after {first:.1f} s\n")

@@ -82,7 +82,7 @@ def run_controls(found, run_id: str) -> None:
 
 def view_controls() -> None:
     """How curves and sample are drawn."""
-    columns = st.columns([5, 4, 4, 5], vertical_alignment="bottom")
+    columns = st.columns([4, 5, 5, 4], vertical_alignment="bottom")
     bound_slider("Smoothing: weight of the past", "training.smooth", 0.0, 0.98, 0.02, where=columns[0])
     bound_toggle("Epochs logarithmic", "training.log_x", where=columns[1])
     bound_toggle("Errors logarithmic", "training.log_y", where=columns[2])

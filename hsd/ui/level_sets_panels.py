@@ -52,7 +52,7 @@ def _moved(values: Mapping[str, float]) -> None:
 
 def numbers(state: AppState, ready: Ready, levels: Levels, answers: Mapping[Model, Outcome]) -> None:
     """Curves beside the table at the threshold."""
-    left, right = st.columns([6, 5])
+    left, right = st.columns([9, 11] if state.theme == "projector" else [6, 5])  # the whole table at either size
     with left:
         figure = view.figure_of(state, levels, figure_ink(state))
         st.plotly_chart(figure, theme=None, key="levels/curves", alt="Number of components against the threshold")

@@ -31,9 +31,12 @@ PROJECTOR = """
 .stApp, .stApp p, .stApp li, .stApp label, .stApp [data-testid="stMarkdownContainer"] { color: #000 !important; }
 .stApp { background: #fff !important; }
 .stApp [data-testid^="stBaseButton-primary"] * { color: #fff !important; }
+.stApp [data-testid^="stBaseButton"]:disabled * { color: #767676 !important; }
 .stApp [data-testid="stCaptionContainer"] * { color: #111 !important; opacity: 1 !important; }
 """
-BIG = "html { font-size: 20px !important; } h1 { font-size: 2rem !important; }"
+BIG = """html { font-size: 20px !important; } h1 { font-size: 2rem !important; }
+.katex-display > .katex { font-size: 1.1em !important; }
+"""
 ALONE = """
 [data-testid="stSidebar"], [data-testid="stSidebarCollapsedControl"], [data-testid="stExpandSidebarButton"],
 [data-testid="stHeader"] { display: none !important; }
@@ -51,6 +54,7 @@ TIGHT = """
 .st-key-training-numbers [data-testid="stMetricValue"] { font-size: 1.25rem; }
 .st-key-head { container-type: inline-size; }
 .st-key-head > * { flex: none; min-width: 0; }
+.st-key-head > *:first-child { margin-right: auto; }
 .st-key-head h1 { white-space: nowrap; }
 .st-key-head button { white-space: nowrap; }
 .st-key-head > *:has(.st-key-head-mesh), .st-key-head > .st-key-head-mesh { flex: 0 1 auto; margin-left: auto; }

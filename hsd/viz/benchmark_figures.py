@@ -9,10 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from hsd.viz.palettes import Look
-from hsd.viz.style import DARK, Ink, log_ticks, styled
-
-ON_DARK = {"#523500": "#b98a45", "#5B23B6": "#9d7bea", "#882255": "#d070a0", "#0072B2": "#3f9fdc"}
-"""Colours of models that are too dark for dark paper → the same hue, lighter."""
+from hsd.viz.style import Ink, colour_on, log_ticks, styled
 
 
 @dataclass(frozen=True)
@@ -24,11 +21,6 @@ class Score:
     mean: float
     std: float | None = None
     samples: Sequence[float] = ()
-
-
-def colour_on(look: Look, ink: Ink) -> str:
-    """A model's colour, lighter where it would drown in dark paper."""
-    return ON_DARK.get(look.colour, look.colour) if ink.paper == DARK.paper else look.colour
 
 
 def box_figure(scores: Sequence[Score], title: str, ink: Ink, log: bool) -> go.Figure:

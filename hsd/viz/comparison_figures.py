@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from hsd.viz.palettes import PARTS, Look
-from hsd.viz.style import DARK, Ink, log_ticks, styled
+from hsd.viz.style import Ink, colour_on, log_ticks, styled
 
 FLOOR = 1e-6
 """Errors below this are drawn there: rounding of float32 models."""
@@ -57,19 +57,18 @@ def rollout_figure(truth: Curve, curves: Sequence[Curve], step: int, ink: Ink, h
     """
     strips = list(truth.values)
     figure = make_subplots(rows=len(strips), cols=1, shared_xaxes=True, vertical_spacing=0.1, subplot_titles=strips)
-    dark = ink.paper == DARK.paper
     for row, name in enumerate(strips, 1):
         figure.add_scatter(
             x=truth.times, y=truth.values[name], mode="lines", name=truth.title, legendgroup=truth.title,
-            showlegend=row == 1, line={"color": "#ffffff" if dark else truth.look.colour, "width": 3 * ink.thick},
+            showlegend=row == 1, line={"color": colour_on(truth.look, ink), "width": 3 * ink.thick},
             hovertemplate=f"{truth.title}: {name} = %{{y:.5g}} at t = %{{x:.3g}}<extra></extra>", row=row, col=1,
         )  # fmt: skip
         for curve in curves:
-            look = curve.look
+            look, colour = curve.look, colour_on(curve.look, ink)
             figure.add_scatter(
                 x=curve.times, y=curve.values[name], mode="lines+markers", name=curve.title, legendgroup=curve.title,
-                showlegend=row == 1, line={"color": look.colour, "width": 1.5 * ink.thick, "dash": look.dash},
-                marker={"symbol": look.symbol, "size": 8 * ink.thick, "color": look.colour},
+                showlegend=row == 1, line={"color": colour, "width": 1.5 * ink.thick, "dash": look.dash},
+                marker={"symbol": look.symbol, "size": 8 * ink.thick, "color": colour},
                 hovertemplate=f"{curve.title}: {name} = %{{y:.5g}} at t = %{{x:.3g}}<extra></extra>", row=row, col=1,
             )  # fmt: skip
         low, high = _window(truth.values[name], [c.values[name] for c in curves])

@@ -9,8 +9,8 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from hsd.viz.palettes import MODELS, Look
-from hsd.viz.style import DARK, Ink, styled
+from hsd.viz.palettes import Look
+from hsd.viz.style import Ink, colour_on, styled
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,11 +32,9 @@ def levels_figure(
     flatten the others.
     """
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.06, row_heights=[0.62, 0.38])
-    dark = ink.paper == DARK.paper
     for curve in curves:
         true, look = curve.overlaps is None, curve.look
-        colour = "#ffffff" if dark and look is MODELS["truth"] else look.colour
-        line = {"color": colour, "width": (3.4 if true else 1.7) * ink.thick, "dash": look.dash}
+        line = {"color": colour_on(look, ink), "width": (3.4 if true else 1.7) * ink.thick, "dash": look.dash}
         figure.add_scatter(
             x=percent, y=_scale(curve.counts), mode="lines", name=curve.title, legendgroup=curve.title,
             line=line | {"shape": "hv"}, customdata=curve.counts,
@@ -50,13 +48,13 @@ def levels_figure(
             )  # fmt: skip
     figure.add_scatter(
         x=[percent[step]] * len(curves), y=[float(_scale(c.counts)[step]) for c in curves], mode="markers",
-        marker={"size": 9 * ink.thick, "color": [c.look.colour for c in curves],
+        marker={"size": 9 * ink.thick, "color": [colour_on(c.look, ink) for c in curves],
                 "symbol": [c.look.symbol for c in curves], "line": {"color": ink.ink, "width": 1}},
         text=[f"{c.title}: β0 = {c.counts[step]}" for c in curves], hovertemplate="%{text}<extra></extra>",
         showlegend=False, name="now", row=1, col=1,
     )  # fmt: skip
     styled(figure, ink, round(height * (ink.size / 13) ** 0.5))
-    figure.add_vline(x=float(percent[step]), line={"color": "#D00000", "width": 1.6 * ink.thick, "dash": "dot"})
+    figure.add_vline(x=float(percent[step]), line={"color": ink.muted, "width": 1.6 * ink.thick, "dash": "dot"})
     top = max(int(c.counts.max(initial=1)) for c in curves)
     marks = [m for m in (0, 1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000) if m <= 1.3 * top]
     figure.update_yaxes(

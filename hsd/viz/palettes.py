@@ -66,7 +66,9 @@ MODELS = {
 """By name of the model in the registry, or label of a shipped checkpoint."""
 
 MODEL_COLOURS = {name: look.colour for name, look in MODELS.items()}
-"""Name → hex colour of each model, on every page; the truth is black on light paper, white on dark (`model_colour`)."""
+"""Name → hex colour of each model, on every page, on light paper."""
+ON_DARK = {"#222222": "#ffffff", "#523500": "#b98a45", "#5B23B6": "#9d7bea", "#882255": "#d070a0", "#0072B2": "#3f9fdc"}
+"""Colours of models that are too dark for dark paper → the same hue, lighter; the truth becomes white."""
 
 OWN = ("cross-thin", "x-thin", "asterisk", "hash", "y-up")
 """Marker symbols of runs of one's own, which have the colour of their model."""
@@ -138,11 +140,6 @@ def model_look(label: str, model: str = "", number: int = 0) -> Look:
     base = MODELS.get(model, MODELS["ridge"])
     dashes = ("dot", "dash", "longdash", "dashdot", "longdashdot")
     return replace(base, dash=dashes[number % 5], symbol=OWN[number % len(OWN)], name=label)
-
-
-def model_colour(label: str, dark: bool = False) -> str:
-    """Hex colour of a label of MODELS; the truth is nearly black on light paper and white on dark."""
-    return "#ffffff" if dark and label == "truth" else MODEL_COLOURS[label]
 
 
 def plotly_scale(kind: str) -> list[list]:

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from hsd.viz.palettes import MODELS, PARTS, Look
-from hsd.viz.style import DARK, Ink, log_ticks, styled
+from hsd.viz.style import Ink, colour_on, log_ticks, styled
 
 FLOOR = 1e-14
 """Energies below this share of the largest are rounding; logarithmic axes end here."""
@@ -75,7 +75,7 @@ def _draw(
     figure, line: Line, values, band, x, mine, cell, ink: Ink, log: bool, strip: bool, legend: bool = True
 ) -> None:
     true = line.look is MODELS["truth"]
-    colour = "#ffffff" if true and ink.paper == DARK.paper else line.look.colour
+    colour = colour_on(line.look, ink)
     row, col = cell
     floor = FLOOR * float(np.nanmax(np.where(np.isfinite(line.energies), line.energies, 0.0), initial=0.0))
     y = np.maximum(values[mine], floor) if log else values[mine]
@@ -129,7 +129,7 @@ def _axes(figure, eigenvalues, part, names, lines, errors: bool, log: bool, unit
         figure.update_xaxes(title_text=f"eigenvalue λ{unit}", row=rows, col=col)
         if cut is not None:
             for row in range(1, rows + 1):
-                line = {"color": "#D00000", "width": 1.6 * ink.thick, "dash": "dot"}
+                line = {"color": ink.muted, "width": 1.6 * ink.thick, "dash": "dot"}
                 figure.add_vline(x=cut, line=line, row=row, col=col)
     titles = ("energy |c|²", "error |cₚ − c|²")
     for row in range(1, rows + 1):

@@ -8,6 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from hsd.errors import check_choice
+from hsd.viz.palettes import ON_DARK, Look
 from hsd.viz.scene import THEMES
 
 FONT = '"Source Sans", sans-serif'
@@ -37,6 +38,11 @@ def ink_of(theme: str, dark: bool = False) -> Ink:
     if theme == "projector":
         return PROJECTOR
     return DARK if theme == "dark" or (theme == "auto" and dark) else LIGHT
+
+
+def colour_on(look: Look, ink: Ink) -> str:
+    """The colour of a model or of the truth, lighter where it would drown in dark paper."""
+    return ON_DARK.get(look.colour, look.colour) if ink.paper == DARK.paper else look.colour
 
 
 def styled(figure: go.Figure, ink: Ink, height: int = 360, x: str = "", y: str = "") -> go.Figure:

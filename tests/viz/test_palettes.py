@@ -9,6 +9,7 @@ import pytest
 
 from hsd.errors import UnknownNameError
 from hsd.viz import palettes
+from hsd.viz.style import DARK, LIGHT, colour_on
 
 # Machado, Oliveira, Fernandes 2009, severity 1.0, on linear RGB
 DEFICIENCY = {
@@ -88,9 +89,13 @@ def test_own_runs_have_their_models_colour_and_another_symbol():
     assert palettes.model_look("hsd") is palettes.MODELS["hsd"]
 
 
-def test_the_truth_is_seen_on_light_and_on_dark_paper():
-    light, dark = (palettes.oklab([palettes.model_colour("truth", dark)])[0, 0] for dark in (False, True))
-    assert light < 0.3 and dark > 0.95
+def test_the_truth_and_all_models_are_seen_on_light_and_on_dark_paper():
+    def lightness(name: str, ink) -> float:
+        return palettes.oklab([colour_on(palettes.MODELS[name], ink)])[0, 0]
+
+    assert lightness("truth", LIGHT) < 0.3 and lightness("truth", DARK) > 0.95
+    paper = palettes.oklab([DARK.paper])[0, 0]
+    assert all(lightness(name, DARK) > paper + 0.3 for name in palettes.MODELS)
 
 
 def test_an_unknown_kind_lists_the_known_ones():

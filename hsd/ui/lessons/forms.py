@@ -101,7 +101,7 @@ FORMS = Lesson(
     "Such a list of numbers is a *cochain*. Its sign belongs to the direction of the simplex: run along an edge "
     "backwards and the number changes sign. Nothing here needs coordinates or a choice of vectors: the arrows are only "
     "drawn by interpolation (Whitney forms). Integrals over longer paths are sums of numbers, exactly.",
-    (r"\omega(\sigma) = \int_\sigma \omega, \qquad \omega(-\sigma) = -\,\omega(\sigma)",),
+    (r"\omega(\sigma) = \int_\sigma \omega", r"\omega(-\sigma) = -\,\omega(\sigma)"),
     (Switch("form", "Show a", {0: "0-form", 1: "1-form", 2: "2-form"}),),
     show_forms,
 )
