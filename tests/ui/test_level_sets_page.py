@@ -81,7 +81,7 @@ def test_the_nine_levels_of_the_metrics_are_among_the_steps_of_the_slider():
 
 def test_the_filter_lowers_counts_and_a_step_moves_the_threshold(root):
     make_checkpoints(root, QUICK)
-    app = opened(level=30)
+    app = opened(level=30, case=0)
     before = table(app)
     next(s for s in app.slider if s.key == "state:levels.least").set_value(30)
     after = table(good(app.run()))
