@@ -122,7 +122,7 @@ def measure(label: str, data: Path, batches: Sequence[int], device: str, threads
                 model(batch[slice(i, i + at_once)], samples.domain).nodes  # noqa: B018
 
         def features(batch=batch) -> None:
-            samples.domain.fiber_features(batch.source.double().cpu().numpy())
+            samples.domain.fiber_features(batch.source.double().cpu().numpy(), model.fiber_lifts(model.config) or 0)
 
         if device.startswith("cuda"):
             torch.cuda.reset_peak_memory_stats()
@@ -131,7 +131,7 @@ def measure(label: str, data: Path, batches: Sequence[int], device: str, threads
         model.train()
         step_wall, step_cpu = timed(lambda rows=rows: trainer.train_step(0, rows), seconds, device)
         most = peak(device)
-        needs = model.reads_fiber(model.config)
+        needs = model.fiber_lifts(model.config) is not None
         yield {
             "label": label,
             "parameters": model.n_parameters,

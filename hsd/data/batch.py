@@ -19,7 +19,8 @@ class Batch:
     source       : (B, N_s) forms of degree ``domain.spec.source``
     target       : (B, N_t) forms of degree ``domain.spec.target``, or None where nothing is known
     coefficients : name of the domain's fields → (B, m)
-    fiber        : (B, N_t, 3) resolvent features of the source beyond the modes, or None where no model reads them
+    fiber        : (B, N_t, 3 (1 + lifts)) resolvent features of the source and of functions of its values beyond the
+                   modes, or None where no model reads them
     """
 
     source: torch.Tensor

@@ -27,6 +27,10 @@ from hsd.mesh.mesh import Mesh
 FORMAT = "hsd-domain-2"
 
 
+FIBER_LIFTS = (1.0, 2.0, 0.5)
+"""Slopes s of the bounded functions u/√(1 + (s u)²) whose resolvents a fiber may read; u has mean square about one."""
+
+
 class _Product(torch.autograd.Function):
     """A x with the gradient Aᵀ g, both as CSR products (repeatable on every device)."""
 
@@ -224,10 +228,25 @@ class Domain:
         builder.prepare_features()
         return builder
 
-    def fiber_features(self, forms: np.ndarray, block: int = 128) -> np.ndarray:
-        """Resolvent features of source forms (B, N_s) → (B, N_t, 3) float32; solved on the CPU, factored once."""
-        parts = [self._features.fiber(np.asarray(forms[i : i + block], float).T) for i in range(0, len(forms), block)]
-        return np.concatenate([np.moveaxis(p, 2, 0).astype(np.float32) for p in parts])
+    def fiber_features(self, forms: np.ndarray, lifts: int = 0, block: int = 128) -> np.ndarray:
+        """Resolvent features of source forms and of bounded functions of their values, on the CPU, factored once.
+
+        (B, N_s) → (B, N_t, 3 (1 + lifts)) float32: first those of the forms, then those of u/√(1 + (s u)²), u their
+        values or densities, s the first ``lifts`` of FIBER_LIFTS (only for 0- and n-forms; others have no features).
+        """
+        out = []
+        for i in range(0, len(forms), block):
+            some = np.asarray(forms[i : i + block], float)
+            stack = [some]
+            if lifts and "source_value" in self.arrays:
+                value = self.arrays["source_value"]
+                u = some * value
+                stack += [u / np.sqrt(1 + (s * u) ** 2) / value for s in FIBER_LIFTS[:lifts]]
+            solved = self._features.fiber(np.concatenate(stack).T)  # (N_t, 3, (1 + lifts) B), one solve for all
+            n_target, n_solved = solved.shape[:2]
+            parts = solved.astype(np.float32).reshape(n_target, n_solved, len(stack), len(some))
+            out.append(parts.transpose(3, 0, 2, 1).reshape(len(some), n_target, -1))
+        return np.concatenate(out)
 
     @cached_property
     def gradient_modes(self) -> torch.Tensor:

@@ -112,11 +112,15 @@ OWN_ROWS: dict[str, dict[str, dict[str, Any] | None]] = {  # beside or (None) in
         "without flow, one product layer": {"flow": 0, "products": 1},
         "without flow": {"flow": 0},
         "with one product layer": None,
-        "16 steps of the flow": {"flow": 16},
+        "32 steps of the flow": {"flow": 32},
         "128 modes": {"n_modes": 128},
     },
     "torus_helmholtz": {"without hat functions": {"hats": 0}},
-    "magnetostatics": {"without lift": {"lift": 0}, "256 modes": {"n_modes": 256}},
+    "magnetostatics": {
+        "without lift": {"lift": 0, "fiber_lifts": 0},
+        "without lifts in the fiber": {"fiber_lifts": 0},
+        "256 modes": {"n_modes": 256},
+    },
 }
 
 

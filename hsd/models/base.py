@@ -118,9 +118,10 @@ class Operator(nn.Module):
         return cls.Config(**{**cls.task_config.get(task or "", {}), **entries})
 
     @classmethod
-    def reads_fiber(cls, config: ModelConfig) -> bool:
-        """Whether a model of that config reads ``Batch.fiber`` and so wants it made."""
-        return False
+    def fiber_lifts(cls, config: ModelConfig) -> int | None:
+        """How many functions of the source a model of that config wants in ``Batch.fiber`` beside the source; None: it
+        reads no fiber."""
+        return None
 
     def forward(self, batch: Batch, domain: Domain) -> Prediction:
         """Predict on any domain that fits.  Raises InputError (other_signature, other_mesh)."""

@@ -9,12 +9,12 @@ import torch
 from torch import nn
 
 from hsd.data.batch import Batch, reference_coefficients
-from hsd.data.domain import Domain
+from hsd.data.domain import FIBER_LIFTS, Domain
 from hsd.data.domain_arrays import RESOLVENT_SHIFTS
 from hsd.errors import check_choice
 from hsd.models.base import ModelConfig, Operator, Prediction
 from hsd.nn.bracket_flow import BracketFlow
-from hsd.nn.filters import N_POLES, Filter, apply_filter, filter_features, parts_of
+from hsd.nn.filters import N_BANDS, Filter, apply_filter, filter_features, parts_of
 from hsd.nn.global_path import GlobalPath
 from hsd.nn.grid_fiber import Commutator, GridFiber
 from hsd.nn.hodge_paper import PaperLayer
@@ -39,7 +39,7 @@ class HSDConfig(ModelConfig):
     channels       : channels of coefficients
     layers         : coefficient layers (0: filters alone); tied: one set of weights for all of them
     products       : how many of the layers (at least one, even with layers = 0) carry a product layer; 0 is none
-    hats           : hat functions of λ̂ in the filters beside the resolvents, for symbols with resonances
+    hats           : hat functions of λ̂ in the filters beside the bands, for symbols with resonances
     flow           : Runge–Kutta steps of the quadratic flow after the layers (scalars on oriented surfaces), 0 is none
     product_channels, hidden : sizes of the product layer's network
     lift           : pointwise functions of the input before the modes, 0 is none
@@ -47,6 +47,7 @@ class HSDConfig(ModelConfig):
     moments        : order of the moments that the global path reads and returns, 1 or 2
     moment_products : the global path also reads the products of its invariants
     fiber          : "resolvent", "grid", "both" or "none";  commutator : the pointwise correction
+    fiber_lifts    : bounded functions of the input's values, 0 to 3, whose resolvents the fiber reads beside its own
     project        : the fiber's ⋆-orthogonal projection (off only for ablations)
     penalty        : weight of the stability penalty of deep linear layers
     fiber_width, fiber_depth, fiber_modes, masked : the grid fiber's Fourier network and its soft mask
@@ -69,6 +70,7 @@ class HSDConfig(ModelConfig):
     moments: int = 2
     moment_products: bool = False
     fiber: str = "resolvent"
+    fiber_lifts: int = 0
     commutator: bool = False
     project: bool = True
     penalty: float = 0.0
@@ -99,8 +101,8 @@ class HSD(Operator):
     Config = HSDConfig
     task_config: ClassVar = {
         "toroidal_transport": {"layers": 12, "n_modes": 256, "penalty": 0.3, "lift": 2},
-        "vorticity_dynamics": {"flow": 32, "n_modes": 256, "channels": 1, "global_path": False, "fiber": "none"},
-        "magnetostatics": {"lift": 2},
+        "vorticity_dynamics": {"flow": 16, "n_modes": 256, "channels": 1, "global_path": False, "fiber": "none"},
+        "magnetostatics": {"lift": 2, "fiber_lifts": 2},
         "external_aerodynamics": {"moments": 1, "moment_products": True, "weight_decay": 0.3},
         "ellipsoid_aerodynamics": {"moments": 1, "moment_products": True, "weight_decay": 0.3},
         "torus_helmholtz": {"hats": 96},
@@ -111,14 +113,16 @@ class HSD(Operator):
         check_choice("variant of HSD", self.config.variant, VARIANTS)
         check_choice("fiber of HSD", self.config.fiber, FIBERS)
         check_choice("order of HSD's moments", self.config.moments, MOMENTS)
+        check_choice("number of HSD's fiber_lifts", self.config.fiber_lifts, range(len(FIBER_LIFTS) + 1))
         self.network = SpectralNetwork(domain, self.config) if self.config.variant == "spectral" else None
         if self.network is None:
             self.layers = nn.ModuleList(PaperLayer(domain, self.config) for _ in range(2))
         self.mesh_free = self.network is not None
 
     @classmethod
-    def reads_fiber(cls, config: HSDConfig) -> bool:
-        return config.variant == "spectral" and config.fiber in ("resolvent", "both")
+    def fiber_lifts(cls, config: HSDConfig) -> int | None:
+        reads = config.variant == "spectral" and config.fiber in ("resolvent", "both")
+        return config.fiber_lifts if reads else None
 
     def predict(self, batch: Batch, domain: Domain) -> Prediction:
         reference = reference_coefficients(batch, domain)
@@ -186,7 +190,7 @@ class SpectralNetwork(nn.Module):
         self.out = Filter(1, c, n_parts, mean=1.0 / c, noise=0.02, hats=config.hats)
         self.resolvents = self.chi = self.grid = self.commutator = None
         if config.fiber in ("resolvent", "both"):
-            self.resolvents = nn.Parameter(torch.zeros(len(RESOLVENT_SHIFTS)))
+            self.resolvents = nn.Parameter(torch.zeros(len(RESOLVENT_SHIFTS) * (1 + config.fiber_lifts)))
             self.chi = nn.Parameter(torch.zeros(1 + len(RESOLVENT_SHIFTS)))
         if config.fiber in ("grid", "both"):
             self.grid = GridFiber(domain, config.fiber_width, config.fiber_depth, config.fiber_modes, config.masked)
@@ -235,7 +239,7 @@ class SpectralNetwork(nn.Module):
             if due > done:
                 z = z + self.products[min(done, len(self.products) - 1)](z, features, domain)
         if self.flow is not None:
-            z = torch.cat([self.flow(z[:, 0], features[: 1 + N_POLES], domain)[:, None], z[:, 1:]], dim=1)
+            z = torch.cat([self.flow(z[:, 0], features[: 1 + N_BANDS], domain)[:, None], z[:, 1:]], dim=1)
         return z
 
     def linear_step(
@@ -274,7 +278,7 @@ class SpectralNetwork(nn.Module):
         """Everything beyond the modes before its projection, (B, N_t), or None."""
         terms = []
         if self.resolvents is not None and batch.fiber is not None and batch.fiber.shape[2]:
-            terms.append(batch.fiber @ self.resolvents)
+            terms.append(batch.fiber[..., : len(self.resolvents)] @ self.resolvents)
         if self.chi is not None and amounts is not None:
             fields = torch.einsum("nij,i->nj", domain.tensor("chi_fiber"), self.chi)
             terms.append(amounts @ fields.T)

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from hsd.data.domain import Domain
-from hsd.nn.filters import POLES, Filter
+from hsd.nn.filters import Filter
 
 STAGES = ((0.5, 1.0 / 6), (0.5, 1.0 / 3), (1.0, 1.0 / 3), (0.0, 1.0 / 6))
 """Classical Runge–Kutta of order four: step to the next stage and weight of this one."""
@@ -14,8 +14,9 @@ STAGES = ((0.5, 1.0 / 6), (0.5, 1.0 / 3), (1.0, 1.0 / 3), (0.0, 1.0 / 6))
 REACH = 4.0
 """Largest step × speed × √λ_K.  Runge–Kutta is stable to 2.8 on the imaginary axis; the bracket's spectral radius is
 well below largest speed × largest wave number (measured: stable at 4, not at 5)."""
-GAIN = 5.0
-"""Size of the carrier's terms for weights of size one: the flow has to reach far within few steps of training."""
+CARRIER_GAIN, SPREAD_GAIN = 15.0, 3.0
+"""Size of the terms of both filters at λ̂ = 1 for weights of size one: a flow has to reach far within few steps of
+training."""
 
 
 class BracketFlow(nn.Module):
@@ -24,8 +25,9 @@ class BracketFlow(nn.Module):
     (J(a) b)_i = −Σ_x ⋆_x (Φb) {Φa, φ_i} at the vertices x,  {a, b} = N·(∇a × ∇b).  Whatever the quadrature errs, this
     sum has (J(a) b)·a = 0 and leaves the constant: without κ_3 the flow keeps ∫Φz and zᵀκ_1z (for κ_1 = 1/λ the energy
     of the velocity).  κ_1 makes the function whose rotated gradient carries the field, κ_3 spreads it; both are filters
-    of λ, learned, one set for all steps, near zero at first: the layer starts as the identity.  Both rates are bounded
-    in each step by what it can follow, so that no weights make it blow up.
+    of λ, learned, one set for all steps, near zero at first: the layer starts as the identity.  κ_1's weights stand
+    before bands/λ̂: what carries is two orders smoother than the field where they are alike.  Both rates are bounded in
+    each step by what it can follow, so that no weights make it blow up.
     (B, K) → (B, K), only on oriented surfaces;  Source: Arakawa, J. Comput. Phys. 1, 1966 (brackets with invariants);
     Orszag, J. Fluid Mech. 41, 1970 (pseudo-spectral methods).
     """
@@ -35,8 +37,6 @@ class BracketFlow(nn.Module):
         self.steps = steps
         self.carrier = Filter(1, 1, 1, noise=1e-3)
         self.spread = Filter(1, 1, 1, noise=1e-3)
-        gains = GAIN * torch.tensor([1.0, *(1 + 1 / pole for pole in POLES)])  # every term GAIN where λ̂ = 1
-        self.register_buffer("gains", gains[:, None], persistent=False)
 
     def forward(self, z: torch.Tensor, features: torch.Tensor, domain: Domain) -> torch.Tensor:
         gradients, n = tangent_gradients(domain), domain.n_vertices
@@ -44,10 +44,11 @@ class BracketFlow(nn.Module):
         back = domain.cached("bracket_weights", lambda: measure.repeat(2)[:, None] * gradients)
         h, top = 1.0 / self.steps, (domain.source.eigenvalues.max() * domain.scale2).sqrt()
         limit = REACH / h
-        spread = self.spread(features)[0, 0]
+        smooth = (domain.source.eigenvalues * domain.scale2).clamp(min=1.0)
+        spread = SPREAD_GAIN * self.spread(features)[0, 0]
         spread = torch.where(spread < 0, limit * torch.tanh(spread / limit), torch.tanh(spread))
         spread = spread * ~domain.source.harmonic
-        carrier = self.carrier(self.gains * features)[0, 0]
+        carrier = self.carrier(CARRIER_GAIN / smooth * features)[0, 0]
 
         for _ in range(self.steps):
             at, total, slower = z, torch.zeros_like(z), None

@@ -8,29 +8,36 @@ from torch import nn
 from hsd.data.domain import Basis
 from hsd.data.domain_arrays import PART_CODES
 
-N_POLES = 8
-POLES = tuple(10 ** (-1 + 3.5 * j / (N_POLES - 1)) for j in range(N_POLES))
-"""Scales s_j of the resolvents, in units of λ̂ = λ · scale2."""
+N_BANDS = 9
+"""Octaves of λ̂ = λ · scale2 that filters tell apart: bands have their peaks at λ̂ = 1, 2, 4, …, 256."""
 
 
 def filter_features(basis: Basis, scale2: float, parts: tuple[str, ...], hats: int = 0) -> torch.Tensor:
-    """(F · n_parts, n), F = 9 + hats: 1, 1/(1 + λ̂/s_j) and hat functions of each mode's λ̂, in the rows of its part.
+    """(F · n_parts, n), F = 1 + N_BANDS + hats: 1, bands and hat functions of each mode's λ̂, in the rows of its part.
 
-    hats : piecewise linear functions with peaks at λ̂ = 0, 1, 2, …; the last one stays 1 beyond its peak.  Between
-           resonances a symbol changes faster than resolvents of −Δ can.  By Weyl's law λ̂_k is about k on surfaces.
+    bands : piecewise linear in log₂ λ̂ with peaks at 1, 2, 4, …; the first and the last stay 1 outside.  They overlap
+            only with their neighbours, so that a weight has to do with its octave alone; resolvents 1/(1 + λ̂/s_j) span
+            much the same filters, but are nearly dependent, and descent on their weights is slow.
+    hats  : piecewise linear in λ̂ with peaks at 0, 1, 2, …; the last one stays 1 beyond its peak.  Between resonances a
+            symbol changes faster than within octaves.  By Weyl's law λ̂_k is about k on surfaces.
     Harmonic modes are in the rows of the first part.
     """
     lam = (basis.eigenvalues * scale2).clamp(min=0)
-    poles = torch.tensor(POLES, device=lam.device, dtype=lam.dtype)
-    values = torch.cat([torch.ones_like(lam)[None], 1 / (1 + lam[None] / poles[:, None])])  # (9, n)
+    values = [torch.ones_like(lam)[None], _peaked(torch.log2(lam.clamp(min=1.0)), N_BANDS)]
     if hats:
-        peaks = torch.arange(hats, device=lam.device, dtype=lam.dtype)
-        values = torch.cat([values, (1 - (lam.clamp(max=hats - 1)[None] - peaks[:, None]).abs()).clamp(min=0)])
+        values.append(_peaked(lam, hats))
+    values = torch.cat(values)
     rows = []
     for i, part in enumerate(parts):
         mask = basis.part == PART_CODES[part]
         rows.append(values * (mask | basis.harmonic if i == 0 else mask))
     return torch.cat(rows)
+
+
+def _peaked(at: torch.Tensor, n: int) -> torch.Tensor:
+    """Piecewise linear functions with peaks at 0 … n − 1, which sum to one: (m,) → (n, m)."""
+    peaks = torch.arange(n, device=at.device, dtype=at.dtype)
+    return (1 - (at.clamp(max=n - 1)[None] - peaks[:, None]).abs()).clamp(min=0)
 
 
 def parts_of(degree: int, dim: int) -> tuple[str, ...]:
@@ -39,15 +46,15 @@ def parts_of(degree: int, dim: int) -> tuple[str, ...]:
 
 
 class Filter(nn.Module):
-    """κ(λ̂) = w_0 + Σ_j w_j / (1 + λ̂/s_j) + hats, one for each entry of a (n_out, n_in) matrix and each Hodge part.
+    """κ(λ̂) = w_0 + Σ_j w_j band_j(λ̂) + hats, one for each entry of a (n_out, n_in) matrix and each Hodge part.
 
-    mean, noise : w_0 starts at mean + noise · N(0, 1), the w_j at noise · N(0, 1)/8, hats at zero
+    mean, noise : w_0 starts at mean + noise · N(0, 1), the w_j at noise · N(0, 1)/N_BANDS, hats at zero
     features (F · n_parts, n) → multipliers (n_out, n_in, n)
     """
 
     def __init__(self, n_out: int, n_in: int, n_parts: int, mean: float = 0.0, noise: float = 0.1, hats: int = 0):
         super().__init__()
-        weight = noise / N_POLES * torch.randn(n_out, n_in, n_parts, 1 + N_POLES)
+        weight = noise / N_BANDS * torch.randn(n_out, n_in, n_parts, 1 + N_BANDS)
         weight[..., 0] = mean + noise * torch.randn(n_out, n_in, n_parts)
         self.weight = nn.Parameter(torch.cat([weight, torch.zeros(n_out, n_in, n_parts, hats)], dim=-1))
 

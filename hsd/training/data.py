@@ -37,11 +37,11 @@ class Samples:
         blocks = torch.split(self.batch.target, 256)
         return torch.cat([self.domain.target_nodes(block) for block in blocks])
 
-    def with_fiber(self) -> Samples:
-        """The same samples with the resolvent features of their sources."""
+    def with_fiber(self, lifts: int) -> Samples:
+        """The same samples with the resolvent features of their sources and of ``lifts`` functions of them."""
         if self.batch.fiber is not None:
             return self
-        features = self.domain.fiber_features(self.batch.source.double().cpu().numpy())
+        features = self.domain.fiber_features(self.batch.source.double().cpu().numpy(), lifts)
         fiber = torch.as_tensor(features).to(self.batch.source)
         return Samples(replace(self.batch, fiber=fiber), self.domain)
 
@@ -110,7 +110,12 @@ class TrainingData:
 
     @classmethod
     def open(
-        cls, dataset: Dataset, n_modes: int, n_train: int = 0, fiber: bool = False, progress: Progress = silent
+        cls,
+        dataset: Dataset,
+        n_modes: int,
+        n_train: int = 0,
+        fiber_lifts: int | None = None,
+        progress: Progress = silent,
     ) -> TrainingData:
         """Raises InputError (no_split, empty_part, node_target, inputs)."""
         progress("normaliser", None)
@@ -124,9 +129,9 @@ class TrainingData:
                     continue
                 limit = n_train // len(dataset.meshes) if name == "train" else 0
                 samples = samples_of(part, domain, normaliser, mesh, limit)
-                if fiber:
+                if fiber_lifts is not None:
                     progress(f"resolvent features, {name}", None)
-                    samples = samples.with_fiber()
+                    samples = samples.with_fiber(fiber_lifts)
                 out[name].append(samples)
         return cls(dataset, normaliser, tuple(out["train"]), tuple(out["validation"]))
 

@@ -44,9 +44,7 @@ class Predictor:
     def source_key(self) -> str:
         return next(key for key in self.normaliser.channels if key.startswith("input/"))
 
-    def batch(
-        self, domain: Domain, source: np.ndarray, coefficients: Mapping[str, np.ndarray] | None = None
-    ) -> Batch:
+    def batch(self, domain: Domain, source: np.ndarray, coefficients: Mapping[str, np.ndarray] | None = None) -> Batch:
         """A normalised batch of physical arrays, with fiber features where the model reads them.
 
         Raises InputError (shape, non_finite_field, missing_fields).
@@ -54,8 +52,9 @@ class Predictor:
         scaled = {n: self.normaliser.apply(f"coefficient/{n}", np.asarray(c)) for n, c in (coefficients or {}).items()}
         plain = self.normaliser.apply(self.source_key, np.asarray(source, float))
         batch = Batch.of_arrays(domain, plain, None, scaled)
-        if self.model.reads_fiber(self.model.config):
-            batch = replace(batch, fiber=torch.as_tensor(domain.fiber_features(plain)).to(batch.source))
+        lifts = self.model.fiber_lifts(self.model.config)
+        if lifts is not None:
+            batch = replace(batch, fiber=torch.as_tensor(domain.fiber_features(plain, lifts)).to(batch.source))
         return batch
 
     @torch.no_grad()

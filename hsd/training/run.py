@@ -69,7 +69,7 @@ class RunSpec:
 
 
 def chosen_device(device: str) -> str:
-    """"auto" → "cuda" where there is one, else "cpu".  Raises InputError (no_gpu)."""
+    """ "auto" → "cuda" where there is one, else "cpu".  Raises InputError (no_gpu)."""
     there = torch.cuda.is_available()
     if device == "cuda" and not there:
         raise InputError("No CUDA device is available here; take --device auto or cpu.", "no_gpu")
@@ -189,7 +189,7 @@ def make_trainer(
     cls = model_class(config.model)
     model_config = cls.make_config(task, **config.model_config)
     n_modes = getattr(model_config, "n_modes", DEFAULT_MODES)
-    data = TrainingData.open(dataset, n_modes, config.n_train, cls.reads_fiber(model_config), progress)
+    data = TrainingData.open(dataset, n_modes, config.n_train, cls.fiber_lifts(model_config), progress)
     return Trainer(data, config, folder, device, report, should_stop, task)
 
 

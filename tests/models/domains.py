@@ -45,7 +45,7 @@ def batch_of(name: str, size: int = 4, n_modes: int = 24, dtype=torch.float32, n
         for k in domain.field_names
     }
     batch = Batch.of_arrays(domain, source / s_scale, made.target / t_scale, coefficients)
-    return replace(batch, fiber=torch.as_tensor(domain.fiber_features(source / s_scale)).to(dtype))
+    return replace(batch, fiber=torch.as_tensor(domain.fiber_features(source / s_scale, lifts=2)).to(dtype))
 
 
 ALL = tuple(TASKS)

@@ -9,9 +9,9 @@ from hsd.data.ground import Ground
 from hsd.data.tasks import task
 from hsd.data.vorticity import VorticityFlow
 from hsd.nn.bracket_flow import BracketFlow, tangent_gradients
-from hsd.nn.filters import N_POLES, Filter, filter_features
+from hsd.nn.filters import N_BANDS, Filter, filter_features
 
-POLE_ROWS = 1 + N_POLES
+BAND_ROWS = 1 + N_BANDS
 
 
 class Fixed(torch.nn.Module):
@@ -51,9 +51,15 @@ def some_fields(domain: Domain, n: int = 3) -> torch.Tensor:
     return z / (1 + domain.source.eigenvalues * domain.scale2 / 8)
 
 
+def test_bands_sum_to_one_and_meet_only_their_neighbours(domain):
+    rows = features_of(domain)[1:BAND_ROWS]
+    assert torch.allclose(rows.sum(dim=0), torch.ones(domain.source.n_modes, dtype=rows.dtype))
+    assert int((rows > 0).sum(dim=0).max()) <= 2
+
+
 @pytest.mark.parametrize("hats", [3, 96])
 def test_hat_functions_sum_to_one_and_are_local(domain, hats):
-    rows = filter_features(domain.source, domain.scale2, ("coexact",), hats)[POLE_ROWS:]
+    rows = filter_features(domain.source, domain.scale2, ("coexact",), hats)[BAND_ROWS:]
     assert rows.shape == (hats, domain.source.n_modes)
     assert torch.allclose(rows.sum(dim=0), torch.ones(domain.source.n_modes, dtype=rows.dtype))
     assert int((rows > 0).sum(dim=0).max()) <= 2
@@ -68,7 +74,7 @@ def test_filters_without_hats_are_filters_with_hats_of_weight_zero(domain):
     assert torch.allclose(plain(features_of(domain)), hatted(wide), atol=1e-14)
 
 
-def test_a_hatted_filter_reaches_a_resonance_that_resolvents_miss(domain):
+def test_a_hatted_filter_reaches_a_resonance_that_bands_miss(domain):
     lam = domain.source.eigenvalues * domain.scale2
     pole = float((lam[20] + lam[30]) / 2) + 0.3
     wanted = 1 / (lam - pole)

@@ -44,7 +44,7 @@ def trained(file: Path, folder: Path | None = None, **entries) -> tuple:
 
 
 def test_training_lowers_both_errors(aero_file):
-    _, log = trained(aero_file, epochs=20)
+    _, log = trained(aero_file, epochs=30)
     assert log[-1]["train_loss"] < 0.5 * log[0]["train_loss"]
     assert log[-1]["validation"] < 0.85 * log[0]["validation"]
     assert log[-1]["lr"] < 1e-2 * max(entry["lr"] for entry in log)
