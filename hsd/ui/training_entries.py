@@ -20,7 +20,16 @@ KINDS = {
     "tuple[int, ...]": "sizes",
 }
 """Annotation → widget; entries of other types are not offered."""
-HIGHS = {"epochs": 100_000, "minutes": 10_000, "n_train": 1_000_000, "seed": 2**31 - 1, "n_modes": 1024, "layers": 64}
+HIGHS = {
+    "epochs": 100_000,
+    "minutes": 10_000,
+    "n_train": 1_000_000,
+    "seed": 2**31 - 1,
+    "n_modes": 1024,
+    "layers": 64,
+    "moments": 2,
+    "fiber_lifts": 3,
+}
 HIGH = 8192
 ZERO = re.compile(r"(?<![\d.])0(?![\d.])")
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from hsd.data.batch import Batch, n_node_inputs, n_node_outputs, node_inputs, reference_coefficients
-from hsd.data.domain import Domain
+from hsd.data.domain import FIBER_LIFTS, Domain
 from hsd.data.domain_arrays import RESOLVENT_SHIFTS, Builder, DomainSpec, monomials
 from hsd.data.ground import Ground
 from hsd.data.tasks.base import NamedFields
@@ -105,6 +105,21 @@ def test_resolvent_inverts_the_shifted_laplacian_and_its_fiber_is_orthogonal(cas
     assert fiber.shape == (domain.target.modes.shape[0], len(RESOLVENT_SHIFTS), 3)
     inner = np.tensordot(domain.arrays["target/star_modes"], fiber, axes=(0, 0))
     assert np.abs(inner).max() < 1e-8 * np.abs(fiber).max()
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if CASES[c][1][0] in (0, mesh_of(CASES[c][0], 300).dim)])
+def test_fiber_features_are_those_of_the_forms_and_of_bounded_functions_of_their_values(case):
+    domain, builder = made(case)
+    value = domain.arrays["source_value"]
+    forms = np.random.default_rng(2).standard_normal((5, len(value))) / value  # of values of size one
+    found = domain.fiber_features(forms, lifts=2, block=3)
+    assert found.shape == (5, domain.target.modes.shape[0], 3 * len(RESOLVENT_SHIFTS))
+    assert np.array_equal(domain.fiber_features(forms), found[..., : len(RESOLVENT_SHIFTS)])
+    for i, slope in enumerate(FIBER_LIFTS[:2], 1):
+        lifted = np.array([u / np.hypot(1, slope * u) for u in forms * value]) / value
+        expected = np.moveaxis(builder.fiber(lifted.T), 2, 0)
+        part = found[..., i * len(RESOLVENT_SHIFTS) : (i + 1) * len(RESOLVENT_SHIFTS)]
+        assert np.abs(part - expected).max() < 1e-5 * np.abs(expected).max()
 
 
 @pytest.mark.parametrize("case", CASES)
