@@ -30,6 +30,12 @@ def add_command(commands: argparse._SubParsersAction) -> None:
         action="store_true",
         help="print the tables and, of a whole suite, write them beside the records; reads the test part, once a row",
     )
+    bench.add_argument(
+        "--part",
+        choices=("test", "validation"),
+        default="test",
+        help="whose metrics the tables show; validation leaves the test part unread (test)",
+    )
     bench.add_argument("--readme", action="store_true", help="put the written table into the README")
     bench.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     bench.add_argument("--threads", type=whole_number, default=None, help="CPU threads of each run (all)")
@@ -69,7 +75,9 @@ def run_benchmark(args: argparse.Namespace) -> None:
                     records,
                 )  # fmt: skip
             if args.table and not stopping:
-                results = results_of(args.suite, rows_of(entries, args.out, records, args.device, progress))
+                results = results_of(
+                    args.suite, rows_of(entries, args.out, records, args.device, progress, part=args.part), args.part
+                )
                 if is_whole:
                     write_results(results, records)
                 _say(markdown(results))

@@ -74,8 +74,11 @@ def table(
     device: str = "auto",
     progress: Progress = silent,
     root: Path = CHECKPOINTS,
+    part: str = "test",
 ) -> list[dict[str, Any]]:
     """One row an entry that has a record (or a failure in its run folder), with validation and test metrics.
+
+    part : "validation" leaves the test part unread (rows that have its metrics keep them)
 
     A row whose weights are nowhere has no test metrics; one that a budget cut short says so in "cut".
     """
@@ -88,8 +91,10 @@ def table(
         if "error" in record:
             rows.append({key: record[key] for key in HEAD} | {"error": record["error"]["message"]})
             continue
-        progress(f"{entry.name}: test metrics", None)
-        rows.append(row_of(with_test(entry, record, out, records, root, device)))
+        if part == "test":
+            progress(f"{entry.name}: test metrics", None)
+            record = with_test(entry, record, out, records, root, device)
+        rows.append(row_of(record))
     return rows
 
 

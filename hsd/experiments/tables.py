@@ -39,6 +39,13 @@ PAPER_MARGIN = {"external_aerodynamics": 0.40, "magnetostatics": 0.36, "toroidal
 HEAD = ("entry", "task", "label", "model", "minutes", "seed", "cut")
 """What every row says first, also that of a run that failed."""
 NOTHING = "—"
+MEANS = {
+    "test": "Means over the test samples.",
+    "validation": (
+        "Means over the validation samples, which also chose each model's epoch; the test part has not been read. The "
+        "trivial predictors' errors are those on test samples."
+    ),
+}
 NO_RUN = "No run of this suite is recorded yet.\n"
 """What the README says of a suite before its first table."""
 
@@ -86,15 +93,16 @@ def standing(rows: Sequence[dict[str, Any]], task: str, part: str = "test") -> d
     return {"task": task, "ranks": ranks, "margins": rounded(margins), "paper_mse_margin": PAPER_MARGIN.get(task)}
 
 
-def results_of(suite: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Everything that a suite's tables show, as plain values."""
+def results_of(suite: str, rows: Sequence[dict[str, Any]], part: str = "test") -> dict[str, Any]:
+    """Everything that a suite's tables show, as plain values; ``part`` is the one whose metrics they show."""
     tasks = list(dict.fromkeys(row["task"] for row in rows))
     return {
         "schema": SCHEMA,
         "suite": suite,
+        "part": part,
         "rows": list(rows),
         "trivial": {task: rounded(trivial_errors(task)) for task in tasks},
-        "standing": [found for task in tasks if (found := standing(rows, task)) is not None],
+        "standing": [found for task in tasks if (found := standing(rows, task, part)) is not None],
         "metrics": {name: {"title": DEFINITIONS[name].title, "formula": DEFINITIONS[name].formula} for name in SHORT},
     }
 
@@ -117,15 +125,15 @@ def read_results(suite: str, records: Records) -> dict[str, Any]:
     return found
 
 
-def markdown(results: dict[str, Any], part: str = "test") -> str:
+def markdown(results: dict[str, Any]) -> str:
     """The tables of a suite: for each task the models by relative L² with their cost, then ranks, then definitions."""
-    lines, rows = [], results["rows"]
+    lines, rows, part = [], results["rows"], results.get("part", "test")
     for task in dict.fromkeys(row["task"] for row in rows):
         lines += _task_table(task, [r for r in rows if r["task"] == task], results["trivial"][task], part)
     lines += _standing_table(results["standing"])
     used = [n for n in SHORT if n in ALWAYS or any((r.get(part) or {}).get(n) is not None for r in rows)]
     defined = "; ".join(f"{SHORT[n]}: `{results['metrics'][n]['formula']}`" for n in used)
-    lines += [f"Means over the {part} samples. {defined}.", ""]
+    lines += [f"{MEANS[part]} {defined}.", ""]
     return "\n".join(lines)
 
 

@@ -66,6 +66,15 @@ def test_the_table_is_in_order_with_trivial_predictors_and_says_what_is_missing_
     assert all(line.count("|") == lines[2].count("|") for line in lines[2:12])
 
 
+def test_a_table_of_validation_metrics_says_so_and_needs_no_test_metrics():
+    rows = [{**row("hsd", 0.1, 0.1), "test": None}, {**row("fno3d", 0.2, 0.2), "test": None}]
+    results = results_of("main", rows, "validation")
+    text = markdown(results)
+    assert "the test part has not been read" in text and "weights are not here" not in text
+    assert results["standing"][0]["margins"]["mse"]["margin"] == pytest.approx(0.5) and "50 % to fno3d" in text
+    assert results_of("main", rows)["standing"] == []
+
+
 def test_the_block_of_the_readme_is_rewritten_and_nothing_else(tmp_path):
     records, path = Records(tmp_path), tmp_path / "README.md"
     first, last = marks("main")
