@@ -112,7 +112,7 @@ OWN_ROWS: dict[str, dict[str, dict[str, Any] | None]] = {  # beside or (None) in
         "without flow, one product layer": {"flow": 0, "products": 1},
         "without flow": {"flow": 0},
         "with one product layer": None,
-        "32 steps of the flow": {"flow": 32},
+        "16 steps of the flow": {"flow": 16},
         "128 modes": {"n_modes": 128},
     },
     "torus_helmholtz": {"without hat functions": {"hats": 0}},
