@@ -140,7 +140,8 @@ def run(
 
     steps  : optimiser steps after which it stops, 0: no limit
     finish : train no more, and make the checkpoint of the best weights so far
-    Raises SolverError (diverged, out_of_memory), and what reading the folder and the data raise.
+    Raises SolverError (diverged, out_of_memory), InputError (folder_gone, where the folder is deleted meanwhile: nobody
+    could watch or stop the run any more), and what reading the folder and the data raise.
     """
     spec = read_folder(folder)
     done = [0]
@@ -152,6 +153,8 @@ def run(
 
     def enough() -> bool:
         done[0] += 1
+        if not (folder / RUN).is_file():
+            raise InputError(f"The folder {folder} was deleted while its run trained; start it again.", "folder_gone")
         return should_stop() or done[0] == steps
 
     try:

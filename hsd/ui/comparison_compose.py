@@ -122,7 +122,10 @@ def record_in_force(state: AppState, task: Task) -> Record:
     """The composed record, else the one that the task draws.  Raises StoreError (expired), InputError."""
     choice = state.comparison
     if choice.composed:
-        return decode(task, store.get_json(choice.composed))
+        try:
+            return decode(task, store.get_json(choice.composed))
+        except store.StoreError as error:
+            raise store.StoreError("This link's composed sample is no longer kept here; compose it again.") from error
     return task.sample(state.seed, choice.sample)
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from hsd.training.predictor import Predictor
 
 RUN = "run:"
+STAMPED = re.compile(r".+-(\d{4}-\d{6})-[0-9a-f]{4}")
+"""Ids that the page Training makes: data, model, month and day, time, four digits."""
 SIZES = ("n_nodes", "n_samples", "loss_weights")
 """Entries of a task's config that do not change what is to be predicted."""
 TURN = threading.Lock()
@@ -71,8 +75,19 @@ def own_runs(task: str, chosen: Sequence[str] = ()) -> dict[str, str]:
     for file in folders:
         manifest = _json(str(file), file.stat().st_mtime_ns)
         if manifest is not None and manifest.get("task") == task:
-            out[file.parent.name] = f"{file.parent.name} ({manifest.get('model')})"
-    return out | {name: name for name in chosen if name not in out}
+            out[file.parent.name] = run_title(file.parent.name, str(manifest.get("model")))
+    return out | {name: run_title(name) for name in chosen if name not in out}
+
+
+def run_title(run: str, model: str = "") -> str:
+    """ "HSD 28 Nov 12:35:57" where the id says when the run was begun, else the id; short enough for a panel."""
+    found = STAMPED.fullmatch(run)
+    name = LOOKS[model].name if model in LOOKS else model
+    try:
+        begun = datetime.strptime(f"2000{found[1]}", "%Y%m%d-%H%M%S") if found else None  # a leap year; not shown
+    except ValueError:
+        begun = None
+    return f"{name} {begun:%d %b %H:%M:%S}".strip() if begun else run
 
 
 @lru_cache(maxsize=256)
@@ -102,7 +117,10 @@ def chosen_models(task: str, labels: Sequence[str], runs: Sequence[str]) -> tupl
         except (HsdError, OSError) as error:
             refused[RUN + run] = error.message if isinstance(error, HsdError) else f"{run} cannot be read: {error}."
             continue
-        models.append(Model(RUN + run, run, path, model_look(run, name, counts[name])))
+        title = run_title(run, name)
+        if any(other.title == title for other in models):
+            title = run
+        models.append(Model(RUN + run, title, path, model_look(title, name, counts[name])))
         counts[name] += 1
     return models, refused
 

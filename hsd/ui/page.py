@@ -45,6 +45,7 @@ ALONE = """
 TIGHT = """
 .stMainBlockContainer { padding: 1.4rem 2.2rem 2rem; max-width: 1900px; }
 .stMainBlockContainer h1 { padding: 0; font-size: 1.9rem; }
+[data-testid="stMain"]::before { box-shadow: none !important; }
 [data-testid="stHeader"] { background: transparent; pointer-events: none; }
 [data-testid="stHeader"] button, [data-testid="stHeader"] a { pointer-events: auto; }
 [data-testid="stSidebar"] [data-testid="stButtonGroup"] button { padding: .25rem .2rem; min-width: 0; }
@@ -234,8 +235,8 @@ THEMES = {
 }
 STARS = {
     "galerkin": "Galerkin star (Whitney mass matrices)",
-    "diagonal": "diagonal star (circumcentric, cotan weights)",
-    "unit": "unit star (combinatorial, lengths do not count)",
+    "diagonal": "Diagonal star (circumcentric, cotan weights)",
+    "unit": "Unit star (combinatorial, lengths do not count)",
 }
 
 
@@ -247,9 +248,9 @@ def boundary_sentence(mesh: Mesh, k: int, bc: str) -> str:
     if (mesh.dim, k) == (3, 2):
         as_vector = ("normal to", "tangential to")
     if bc == "absolute":
-        text = "Absolute boundary condition: nothing is imposed on the boundary values, counts H^k(M)"
+        text = "Absolute boundary condition: nothing is imposed on the boundary values, counts Hᵏ(M)"
     else:
-        text = "Relative boundary condition: the form is zero on boundary simplices, counts H^k(M, ∂M)"
+        text = "Relative boundary condition: the form is zero on boundary simplices, counts Hᵏ(M, ∂M)"
     if as_vector:
         side = as_vector[0 if bc == "absolute" else 1]
         text += f"; as vector fields, harmonic ones are {side} the boundary"

@@ -80,7 +80,7 @@ def head(run: Run) -> None:
     """State in words and as a bar, buttons, and the sentence of an error with a way on."""
     with st.container(horizontal=True, vertical_alignment="center", key="training-head"):
         share = share_done(run.log, run.steps)
-        left = seconds_left(run.steps) if run.status.state == "running" else None
+        left = seconds_left(run.steps) if run.status.state == "running" and runs.makes_steps(run) else None
         words = runs.run_words(run)
         if left is not None:
             words += f" About {duration(left)} left."

@@ -152,6 +152,15 @@ def config_of(spec: RunSpec) -> dict[str, Any]:
     return flat(kept) | flat({k: "default" if v is None else v for k, v in train.items()}) | flat(own, "model.")
 
 
+def makes_steps(run: Run) -> bool:
+    """Whether the process that runs has made a step; before, a resumed run prepares its data again."""
+    try:
+        begun = (run.folder / training().PROCESS).stat().st_mtime
+    except OSError:
+        return bool(run.steps or run.log)
+    return bool(run.steps) and run.steps[-1]["time"] > begun
+
+
 def run_words(run: Run) -> str:
     """What the run is doing, in a sentence."""
     status = run.status
@@ -164,7 +173,7 @@ def run_words(run: Run) -> str:
             f"{'Pausing' if status.wish == 'paused' else 'Stopping'}: the step under way is finished and saved first."
         )
     if status.state == "running":
-        return "Training." if run.log or run.steps else f"Preparing: {status.text}."
+        return "Training." if makes_steps(run) else f"Preparing: {status.text}."
     return {
         "new": "Not started.",
         "paused": "Paused; its whole state is saved.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from hsd.processes import birth, is_alive
 from hsd.training import jobs
 from hsd.training.checkpoint import read_checkpoint
 from hsd.training.config import TrainingConfig
-from hsd.training.run import RunSpec, make_folder, read_folder
+from hsd.training.run import CHECKPOINT, RUN, RunSpec, make_folder, read_folder, run
 from hsd.training.state import best_weights
 from hsd.training.step_log import STEPS
 
@@ -72,6 +73,15 @@ def test_a_killed_run_has_failed_and_goes_on_to_a_checkpoint(aero_file, tmp_path
         jobs.resume(folder, threads=1)
     wait_for(lambda: jobs.status(folder).state == "done")
     assert len(jobs.tail(folder)) == 40 and jobs.resume(folder).state == "done"
+
+
+def test_a_run_whose_folder_is_deleted_ends_instead_of_training_on_unseen(aero_file, tmp_path):
+    folder = tmp_path / "run"
+    make_folder(folder, spec(aero_file, 40))
+    with pytest.raises(InputError) as caught:
+        run(folder, report=lambda entry: shutil.rmtree(folder, ignore_errors=True))
+    assert caught.value.kind == "folder_gone" and "deleted" in caught.value.message
+    assert not (folder / RUN).exists() and not (folder / CHECKPOINT).exists()
 
 
 def test_one_run_a_device_and_the_next_waits_its_turn(aero_file, tmp_path):

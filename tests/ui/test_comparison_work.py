@@ -12,6 +12,7 @@ from hsd.errors import InputError
 from hsd.training.evaluate import yardstick_of
 from hsd.training.predictor import load
 from hsd.ui import comparison_work as work
+from hsd.ui.comparison_models import run_title
 from hsd.viz.task_sample import task_sample
 from tests.ui.checkpoints import NODES, make_checkpoints
 
@@ -101,3 +102,10 @@ def test_failures_of_torch_are_one_sentence(error, kind):
 def test_other_errors_pass_as_they_are():
     with pytest.raises(ZeroDivisionError), work.said("GNO"):
         raise ZeroDivisionError
+
+
+def test_own_runs_are_called_by_model_and_time_and_other_ids_as_they_are():
+    assert run_title("toroidal_transport-hsd-1128-123557-7244", "hsd") == "HSD 28 Nov 12:35:57"
+    assert run_title("own-gno-0229-000001-00ff", "gno") == "GNO 29 Feb 00:00:01"
+    for other in ("mine", "torus-hsd-1399-123557-7244", "a-b-1128-123557-7244x"):
+        assert run_title(other, "hsd") == other

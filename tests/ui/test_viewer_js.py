@@ -283,6 +283,9 @@ def test_numbers_are_written_short_and_ticks_are_nice(web):
         assert np.allclose(steps, steps[0])
         mantissa = steps[0] / 10 ** np.floor(np.log10(steps[0]) + 1e-9)
         assert min(abs(mantissa - m) for m in (1, 2, 5, 10)) < 1e-6
+    for low, high in ((-1.1, 1.1), (-2.06, 2.06), (0.0, 0.398), (0.3, 0.31)):  # a short bar: one mark is no scale
+        marks = [m["value"] for m in _run(web, "return ticks.ticks([low, high], 2)", low=low, high=high)]
+        assert 2 <= len(marks) <= 5 and low <= min(marks) and max(marks) <= high * (1 + 1e-9)
 
 
 def test_arrows_have_lengths_proportional_to_magnitude(web):

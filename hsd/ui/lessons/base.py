@@ -89,4 +89,4 @@ def minus(number: int) -> str:
 
 def tiny(value: float) -> str:
     """A number that should be zero: its size, or 0 where nothing is left at all."""
-    return f"{abs(value):.1e}" if value else "0"
+    return (f"{abs(value):.2g}" if abs(value) >= 0.01 else f"{abs(value):.1e}") if value else "0"

@@ -32,13 +32,13 @@ export function niceBelow(value) {
   return (part >= 5 ? 5 : part >= 2 ? 2 : 1) * power;
 }
 
-/** Nice ticks inside [low, high], about n of them: [{value, text}]; texts share one exponent. */
+/** Nice ticks inside [low, high], about n of them and at least two: [{value, text}]; one alone would be no scale. */
 export function ticks([low, high], n = 5) {
   if (!(high > low)) return [{ value: low, text: format(low) }];
   const step = niceStep((high - low) / Math.max(n, 1));
   const out = [], first = Math.ceil(low / step - 1e-9), last = Math.floor(high / step + 1e-9);
   for (let i = first; i <= last; i++) out.push({ value: i * step, text: format(Number((i * step).toPrecision(10))) });
-  return out;
+  return out.length < 2 && n < 12 ? ticks([low, high], n + 1) : out;
 }
 
 /** Common power of ten to take out of tick texts (0 when there is none): ticks then read 0.5, 1 and the bar "×10⁻⁶". */
