@@ -93,6 +93,8 @@ class Trainer:
         self.n_batches = sum(math.ceil(len(s) / config.batch_size) for s in self.data.train)
         if folder is not None and (folder / "state.safetensors").is_file():
             self._resume()
+        elif folder is not None:  # killed before its first state was whole: what its logs say is trained again
+            self._cut_log()
         self.group.broadcast([p.data for p in self.model.parameters()])
 
     # ---- the loop ------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from hsd.errors import InputError, SolverError
 from hsd.training.config import TrainingConfig
 from hsd.training.memory import enough_memory
 from hsd.training.run import make_trainer
+from hsd.training.step_log import STEPS
 from hsd.training.steps import batches, form_error, node_error
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -81,6 +82,15 @@ def test_a_stopped_run_resumes_to_the_same_curve(aero_file, tmp_path):
     assert numbers(curve(tmp_path / "whole")) == numbers(curve(tmp_path / "cut"))
     a, b = whole.model.state_dict(), again.model.state_dict()
     assert all(torch.equal(a[name], b[name]) for name in a)
+
+
+def test_a_run_killed_before_its_first_state_begins_its_logs_again(aero_file, tmp_path):
+    _, log = trained(aero_file, tmp_path, epochs=2)
+    (tmp_path / "state.safetensors").unlink()
+    _, again = trained(aero_file, tmp_path, epochs=2)
+    assert numbers(curve(tmp_path)) == numbers(again) == numbers(log)
+    steps = [json.loads(line)["step"] for line in (tmp_path / STEPS).read_text().splitlines()]
+    assert steps == sorted(set(steps))
 
 
 def test_a_killed_process_resumes_to_the_same_curve(aero_file, tmp_path):
