@@ -144,7 +144,10 @@ def test_a_killed_run_leaves_nothing_that_looks_whole_and_resumes(toy, slow_refe
         "with toy.registered(): raise SystemExit(main(sys.argv[1:]))"
     )
     command = [sys.executable, "-c", code, "data", "generate", "toy"]
-    process = subprocess.Popen([*command, *settings], env=ENVIRONMENT, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        [*command, *settings], env=ENVIRONMENT, stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # runs in the background ignore Ctrl-C
+    )  # fmt: skip
     parts = tmp_path / "a.npz.parts"
     deadline = time.monotonic() + 30
     while not list(parts.glob("chunk-*.npz")) and time.monotonic() < deadline:

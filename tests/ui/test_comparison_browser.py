@@ -127,7 +127,11 @@ def test_a_source_placed_on_the_canvas_moves_truth_and_link(model_page):
     model_page.page.get_by_text("A click on the canvas adds").wait_for(timeout=20_000)
     model_page.settle()
     model_page.page.mouse.click(*model_page.at(0.1, 0.32))
-    model_page.settle()
+    for _ in range(100):  # the click travels to the server before anything changes
+        model_page.settle()
+        if not np.allclose(panel_values(model_page, 0), before):
+            break
+        model_page.page.wait_for_timeout(200)
     assert not np.allclose(panel_values(model_page, 0), before)
     assert len(parse_qs(urlsplit(model_page.page.url).query)["composed"][0]) == 32
 
