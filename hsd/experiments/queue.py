@@ -111,7 +111,8 @@ def run_entry(
         _clear_other(folder, spec, entry)
         make_folder(folder, spec)
         code, memory, said = train_process(folder, progress, should_stop, workers, threads)
-        if should_stop() and not (folder / CHECKPOINT).is_file():
+        ended_in_order = code == 0 or should_stop()
+        if ended_in_order and not (folder / CHECKPOINT).is_file():  # stopped, by us or by a signal; its state is kept
             return None
         if code != 0 or not (folder / CHECKPOINT).is_file():
             said = said.partition("]: ")[2] or said or "The training process ended early."

@@ -92,6 +92,13 @@ def test_a_budget_in_minutes_is_core_minutes_whatever_the_threads(threads, tmp_p
     assert read_folder(tmp_path / timed.name).training.minutes * threads == 6.0 * CORES
 
 
+def test_a_process_that_was_asked_to_stop_leaves_no_failure(tmp_path, monkeypatch):
+    monkeypatch.setattr(queue_module, "train_process", lambda *_: (0, 100, "Stopped; it goes on."))
+    entry = SUITES["smoke"][0]
+    assert run_entry(entry, tmp_path, Records(tmp_path), "cpu", silent, lambda: False) is None
+    assert read_result(entry, tmp_path) is None
+
+
 def test_a_process_left_by_a_killed_queue_is_ended_before_its_run_goes_on(tmp_path):
     folder = tmp_path / "run"
     make_folder(folder, entry().spec("cpu"))
