@@ -245,7 +245,7 @@ class Domain:
             solved = self._features.fiber(np.concatenate(stack).T)  # (N_t, 3, (1 + lifts) B), one solve for all
             n_target, n_solved = solved.shape[:2]
             parts = solved.astype(np.float32).reshape(n_target, n_solved, len(stack), len(some))
-            out.append(parts.transpose(3, 0, 2, 1).reshape(len(some), n_target, -1))
+            out.append(parts.transpose(3, 0, 2, 1).reshape(len(some), n_target, len(stack) * n_solved))
         return np.concatenate(out)
 
     @cached_property

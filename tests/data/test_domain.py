@@ -122,6 +122,14 @@ def test_fiber_features_are_those_of_the_forms_and_of_bounded_functions_of_their
         assert np.abs(part - expected).max() < 1e-5 * np.abs(expected).max()
 
 
+@pytest.mark.parametrize("case", [c for c in CASES if 0 < CASES[c][1][0] < mesh_of(CASES[c][0], 300).dim])
+def test_sources_of_middle_degree_have_no_fiber_features(case):
+    domain, _ = made(case)
+    forms = np.ones((3, domain.source.modes.shape[0]))
+    for lifts in (0, 2):
+        assert domain.fiber_features(forms, lifts).shape == (3, domain.target.modes.shape[0], 0)
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_sparse_maps_equal_their_matrices_and_have_the_transposed_gradient(case):
     domain, builder = made(case)

@@ -29,7 +29,7 @@ INVARIANT = tuple(v for v in VARIANTS if v != "paper")
 
 def random_model(name: str, variant: str, domain: Domain, batch: Batch):
     """A model with every weight moved away from its start, so that nothing is zero by initialisation."""
-    torch.manual_seed(7)
+    torch.manual_seed(8)
     model = make_model("hsd", domain, None, **VARIANTS[variant]).to(domain.dtype)
     model.prepare(batch, domain)
     for p in model.parameters():
@@ -48,7 +48,7 @@ def test_fiber_is_orthogonal_to_the_base(name, variant):
         star = domain.sparse("target_star")
         size = (rest * star(rest)).sum(dim=1).sqrt()
         inner = domain.target.coefficients(rest).abs().max(dim=1).values
-    assert float(size.min()) > 5e-5
+    assert float(size.min()) > 1e-4
     assert float((inner / size).max()) < 1e-5
 
 
