@@ -121,6 +121,7 @@ class Viewer:
         self.outside: list[str] = []
         self.errors: list[str] = []
         self.sent = self.received = 0
+        self.unanswered = False  # something was sent and nothing has come since
         self.address = address
         self.page = context.new_page()
         self.page.on("request", lambda request: self._seen(request.url))
@@ -133,8 +134,16 @@ class Viewer:
 
     def _socket(self, web_socket) -> None:
         self._seen(web_socket.url)
-        web_socket.on("framesent", lambda _: setattr(self, "sent", self.sent + 1))
-        web_socket.on("framereceived", lambda data: setattr(self, "received", self.received + len(data)))
+        web_socket.on("framesent", lambda _: self._went())
+        web_socket.on("framereceived", lambda data: self._came(len(data)))
+
+    def _went(self) -> None:
+        self.sent += 1
+        self.unanswered = True
+
+    def _came(self, size: int) -> None:
+        self.received += size
+        self.unanswered = False
 
     def open(self, path: str = "") -> Viewer:
         self.page.goto(f"{self.address}/{path}")
@@ -147,6 +156,10 @@ class Viewer:
     def settle(self) -> Viewer:
         """Wait until no script runs and the picture is at rest."""
         self.page.wait_for_timeout(250)
+        for _ in range(60):  # a busy server's answer is waited for: until it comes, no script is running yet
+            if not self.unanswered:
+                break
+            self.page.wait_for_timeout(50)
         self.page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for(timeout=30_000)
         self.page.locator(".hsd-viewer[data-state=rest]").first.wait_for(timeout=20_000)
         self.page.wait_for_timeout(120)

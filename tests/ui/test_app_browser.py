@@ -164,14 +164,16 @@ def test_link_to_a_page_of_a_fresh_session_has_its_navigation(app):
 )
 def test_theme_of_the_link(app, theme, dark):
     app.page.goto(f"{app.address}/?mesh=sphere&n=100&theme={theme}")
-    for _ in range(40):  # the page loads again when the browser had the other theme
-        app.page.wait_for_timeout(500)
-        still(app.page)
-        colour = app.page.locator(".stApp").evaluate("e => getComputedStyle(e).backgroundColor")
-        numbers = [int(x) for x in colour.removeprefix("rgb(").removesuffix(")").split(",")]
-        if (sum(numbers) < 200) == dark:
-            return
-    pytest.fail(f"the background is {colour}")
+    still(app.page)
+    # the page loads again when the browser had the other theme; the wait outlives that
+    app.page.wait_for_function(
+        """dark => { const app = document.querySelector('.stApp');
+                     if (!app) return false;
+                     const rgb = getComputedStyle(app).backgroundColor.match(/[0-9]+/g).slice(0, 3).map(Number);
+                     return (rgb[0] + rgb[1] + rgb[2] < 200) === dark; }""",
+        arg=dark,
+        timeout=20_000,
+    )
 
 
 def test_presenter_mode_has_no_sidebar_and_bigger_type(app):

@@ -74,6 +74,7 @@ def test_weights_blend_without_a_message_and_a_pick_reads_float64(app):
     app.settle()
     assert app.sent == sent and app.frames() > frames
     app.page.mouse.click(*app.at(0.12, 0.27))
+    app.page.wait_for_function("() => Object.values(__hsd.views)[0].scene.readout")
     app.settle()
     mesh = hsd.gallery("torus", 1500)
     solver = hsd.HodgeSolver(mesh)
