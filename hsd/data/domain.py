@@ -228,6 +228,10 @@ class Domain:
         builder.prepare_features()
         return builder
 
+    def prepare_fiber(self) -> None:
+        """Factor the operators of :meth:`fiber_features`, which otherwise its first call does."""
+        _ = self._features
+
     def fiber_features(self, forms: np.ndarray, lifts: int = 0, block: int = 128) -> np.ndarray:
         """Resolvent features of source forms and of bounded functions of their values, on the CPU, factored once.
 

@@ -25,7 +25,9 @@ VARIANTS = ("spectral", "paper")
 REACH = 12.0
 """Spectral norm, root mean square over training samples, that the matrices of v·∇ are scaled to."""
 NOISE = 3
-"""Random coefficient vectors a step that the stability penalty sees."""
+"""Random coefficient vectors that the stability penalty sees at once."""
+PENALTY_SHARE = 1 / 3
+"""Part of the steps, drawn at random, that carry the stability penalty, with its weight divided by this."""
 MOMENTS = (1, 2)
 FIBERS = ("resolvent", "grid", "both", "none")
 
@@ -49,7 +51,7 @@ class HSDConfig(ModelConfig):
     fiber          : "resolvent", "grid", "both" or "none";  commutator : the pointwise correction
     fiber_lifts    : bounded functions of the input's values, 0 to 3, whose resolvents the fiber reads beside its own
     project        : the fiber's ⋆-orthogonal projection (off only for ablations)
-    penalty        : weight of the stability penalty of deep linear layers
+    penalty        : weight of the stability penalty of deep linear layers, in the mean over steps
     fiber_width, fiber_depth, fiber_modes, masked : the grid fiber's Fourier network and its soft mask
     base_hidden    : hidden width of the published base (variant "paper")
     """
@@ -142,7 +144,9 @@ class HSD(Operator):
     def penalty(self, domain: Domain, generator: torch.Generator) -> torch.Tensor | None:
         if self.network is None or not self.config.penalty or not self.config.layers:
             return None
-        return self.config.penalty * self.network.growth(domain, generator)
+        if float(torch.rand(1, generator=generator)) >= PENALTY_SHARE:
+            return None
+        return self.config.penalty / PENALTY_SHARE * self.network.growth(domain, generator)
 
 
 def first_guess(batch: Batch, domain: Domain) -> torch.Tensor:

@@ -87,9 +87,9 @@ def outcomes(ready: Ready, progress: Progress = lambda share, words: None) -> di
     out = {}
     for i, model in enumerate(ready.models):
         key = (model.path, ready.key, ready.device)
-        if key not in _seen:
-            progress(i / len(ready.models), f"{model.title}: model {i + 1} of {len(ready.models)}")
         try:
+            if key not in _seen:
+                _prepared(ready, i, progress)
             out[model] = outcome_of(ready, model)
         except HsdError as error:
             ready.refused[model.title] = error.message
@@ -98,6 +98,20 @@ def outcomes(ready: Ready, progress: Progress = lambda share, words: None) -> di
         while len(_seen) > REMEMBERED:
             _seen.popitem(last=False)
     return out
+
+
+def _prepared(ready: Ready, i: int, progress: Progress) -> None:
+    """All that the i-th model needs before its first answer, its stages named beside the model."""
+    model, n = ready.models[i], len(ready.models)
+    head = f"{model.title}, model {i + 1} of {n}"
+    progress(i / n, head)
+
+    def stage(words: str, share: float | None) -> None:
+        more = "" if share is None else f" {100 * share:.0f} %"
+        progress(i / n, f"{head}: {words}{more}")
+
+    comparison_models.prepare(model, ready.task, ready.ground, ready.device, stage)
+    progress(i / n, f"{head}: prediction")
 
 
 def outcome_of(ready: Ready, model: Model) -> Outcome:

@@ -23,6 +23,9 @@ import streamlit as st
 from hsd.data.splits import PARTS, split_codes
 from hsd.data.tasks.base import Task
 from hsd.errors import HsdError, InputError
+from hsd.linalg import Progress as Stages
+from hsd.linalg import silent
+from hsd.ui.shelf import Shelf
 from hsd.viz.palettes import MODELS as LOOKS
 from hsd.viz.palettes import Look, model_look
 
@@ -233,21 +236,36 @@ def device_name(device: str) -> str:
     return f"CPU, {torch.get_num_threads()} thread{'s' if torch.get_num_threads() > 1 else ''}"
 
 
-def domain_of(model: Model, task: Task, ground: Ground, device: str) -> Domain:
+_domains: Shelf[Domain] = Shelf(5)
+
+
+def domain_of(model: Model, task: Task, ground: Ground, device: str, progress: Stages = silent) -> Domain:
     """The mesh with the number of modes that a model reads; shared by all models of that number."""
     about = manifest_of(model)["domain"]
     n_modes, grid = int(about["n_modes"]), int(about["grid_size"])
-    return _domain(task.name, ground.mesh.content_hash, n_modes, grid, device, task, ground)
+
+    def make() -> Domain:
+        from hsd.data.domain import Domain
+        from hsd.data.domain_arrays import DomainSpec
+
+        spec = DomainSpec.of(task, n_modes, grid)
+        fields, frame = task.named_fields(ground), task.frame(ground)
+        return Domain.from_mesh(ground.mesh, spec, fields, frame, progress, ground).to(device)
+
+    return _domains.get((task.name, ground.mesh.content_hash, n_modes, grid, device), make)
 
 
-@st.cache_resource(max_entries=5, show_spinner="Reading the modes of the mesh")
-def _domain(name: str, mesh: str, n_modes: int, grid: int, device: str, _task: Task, _ground: Ground) -> Domain:
-    from hsd.data.domain import Domain
-    from hsd.data.domain_arrays import DomainSpec
-
-    spec = DomainSpec.of(_task, n_modes, grid)
-    fields, frame = _task.named_fields(_ground), _task.frame(_ground)
-    return Domain.from_mesh(_ground.mesh, spec, fields, frame, ground=_ground).to(device)
+def prepare(model: Model, task: Task, ground: Ground, device: str, progress: Stages) -> None:
+    """Make ready what a model's first answer on a mesh takes, with its stages.  Raises as :func:`predictor_of`."""
+    check_task(model, task)
+    _check_mesh(model, ground)
+    domain_of(model, task, ground, device, progress)
+    predictor = predictor_of(model, task, ground, device)
+    if predictor.model.fiber_lifts(predictor.model.config) is not None:
+        progress("factors of the resolvents", None)
+        predictor.domain.prepare_fiber()
+    progress("metrics", None)
+    yardstick_of(task, ground)
 
 
 def predictor_of(model: Model, task: Task, ground: Ground, device: str) -> Predictor:
@@ -286,7 +304,7 @@ def yardstick_of(task: Task, ground: Ground) -> Yardstick:
     return _yardstick(task.name, ground.mesh.content_hash, task, ground)
 
 
-@st.cache_resource(max_entries=4, show_spinner="Preparing the metrics")
+@st.cache_resource(max_entries=4, show_spinner=False)
 def _yardstick(name: str, mesh: str, _task: Task, _ground: Ground) -> Yardstick:
     from hsd.metrics.yardstick import Yardstick
     from hsd.training.evaluate import VORTICITY_TASKS

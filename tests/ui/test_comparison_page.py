@@ -90,6 +90,23 @@ def test_what_is_shown_changes_without_a_new_prediction(root, monkeypatch):
                 assert "Position of the slice" in scene(choose(app, "button_group", "state:comparison.space", "free"))
 
 
+def test_the_first_answer_on_a_mesh_names_its_stages_and_the_next_has_none(root, tmp_path, monkeypatch):
+    make_checkpoints(root, QUICK)
+    monkeypatch.setenv("HSD_CACHE", str(tmp_path / "cold"))
+    choice = {"task": QUICK, "models": LABELS, "nodes": 500}
+    state = changed(AppState(), {f"comparison.{path}": value for path, value in choice.items()})
+    said_words: list[str] = []
+    ready = comparison_answers.ready_of(state)
+    found = comparison_answers.outcomes(ready, lambda share, words: said_words.append(words))
+    assert [model.title for model in found] == ["HSD", "FNO-3D", "DeepONet"]
+    for stage in ("geometry", "eigenpairs 5", "factors of the resolvents", "metrics", "prediction"):
+        assert any(words.startswith(f"HSD, model 1 of 3: {stage}") for words in said_words), stage
+    said_words.clear()
+    again = comparison_answers.ready_of(state)
+    assert list(comparison_answers.outcomes(again, lambda share, words: said_words.append(words))) == list(found)
+    assert not said_words
+
+
 @pytest.mark.parametrize("name", [QUICK, "vorticity_dynamics"])
 def test_repeated_steps_have_a_player_and_curves(root, name):
     make_checkpoints(root, name)
