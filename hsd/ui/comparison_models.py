@@ -11,7 +11,7 @@ import os
 import re
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -26,6 +26,7 @@ from hsd.errors import HsdError, InputError
 from hsd.linalg import Progress as Stages
 from hsd.linalg import silent
 from hsd.ui.shelf import Shelf
+from hsd.ui.state_parts import ComparisonState
 from hsd.viz.palettes import MODELS as LOOKS
 from hsd.viz.palettes import Look, model_look
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from hsd.training.predictor import Predictor
 
 RUN = "run:"
+MISSING = "models without a checkpoint"
 STAMPED = re.compile(r".+-(\d{4}-\d{6})-[0-9a-f]{4}")
 """Ids that the page Training makes: data, model, month and day, time, four digits."""
 SIZES = ("n_nodes", "n_samples", "loss_weights")
@@ -112,6 +114,7 @@ def chosen_models(task: str, labels: Sequence[str], runs: Sequence[str]) -> tupl
         path = shipped_path(task, label, root)
         if path.is_file():
             models.append(Model(label, LOOKS[label].name, path, LOOKS[label]))
+    refused |= _not_there(labels, {model.key for model in models})
     counts: Counter[str] = Counter()
     for run in runs:
         try:
@@ -126,6 +129,19 @@ def chosen_models(task: str, labels: Sequence[str], runs: Sequence[str]) -> tupl
         models.append(Model(RUN + run, title, path, model_look(title, name, counts[name])))
         counts[name] += 1
     return models, refused
+
+
+def _not_there(labels: Sequence[str], found: Set[str]) -> dict[str, str]:
+    """Sentences on labels that stand for no model, and on models that have no checkpoint for the task."""
+    from hsd.experiments.shipped import LABELS
+
+    out = {
+        label: f"There is no model {label!r}; known: {', '.join(LABELS)}." for label in labels if label not in LABELS
+    }
+    missing = [LOOKS[label].name for label in labels if label in LABELS and label not in found]
+    if missing and tuple(labels) != ComparisonState().models:
+        out[MISSING] = f"No checkpoint came with this task for {', '.join(missing)}; train one on the page Training."
+    return out
 
 
 def manifest_of(model: Model) -> Mapping[str, Any]:

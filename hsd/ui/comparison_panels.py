@@ -267,9 +267,12 @@ def refusals(state: AppState, ready: Ready) -> None:
         left, right = st.columns([8, 2], vertical_alignment="center")
         left.warning(sentence)
         run = title.removeprefix(models.RUN)
-        if run in state.own_runs:
+        if run in state.own_runs or title in state.comparison.models:
             right.button("Leave it out", key=f"comparison:out:{run}", on_click=_left_out, args=(run,), width="stretch")
 
 
-def _left_out(run: str) -> None:
-    update(own_runs=tuple(name for name in get_state().own_runs if name != run))
+def _left_out(name: str) -> None:
+    """Take a run or a label out of what is chosen."""
+    state = get_state()
+    kept = {"own_runs": state.own_runs, "comparison.models": state.comparison.models}
+    update(**{path: tuple(other for other in names if other != name) for path, names in kept.items()})

@@ -135,6 +135,16 @@ def test_on_another_mesh_mesh_bound_models_are_refused_and_the_others_stay(root)
     assert len(app.warning) == 1 and "bound to the mesh" in app.warning[0].value and "own" in app.warning[0].value
 
 
+def test_a_link_with_models_that_are_not_there_says_so_and_shows_the_others(root):
+    make_checkpoints(root, QUICK)
+    app = good(opened(models="hsd~hsdd~gnot"))
+    assert set(table(app, "Relative L²")) == {"HSD"}
+    unknown, missing = (warning.value for warning in app.warning)
+    assert "no model 'hsdd'" in unknown and "GNOT" in missing and "Training" in missing
+    app = good(press(app, "comparison:out:hsdd"))
+    assert len(app.warning) == 1 and app.session_state["_app_state"].comparison.models == ("hsd", "gnot")
+
+
 def test_without_checkpoints_the_truth_is_shown_with_a_way_to_train_one(tmp_path, monkeypatch):
     monkeypatch.setenv("HSD_CHECKPOINTS", str(tmp_path))
     app = good(opened("torus_helmholtz", remesh=300))
