@@ -97,7 +97,7 @@ def run_list(found, run) -> None:
         "training, s": number(format="%.1f"),
         "samples/s": number(format="%.0f"),
     }
-    st.dataframe(runs.rows_of(found), hide_index=True, column_config=config, key="training/list")
+    st.dataframe(runs.rows_of(found), hide_index=True, column_config=config, key="training/list", placeholder="–")
     if run.status.is_alive:
         st.caption("A run that trains or waits is stopped before it can be deleted.")
         return

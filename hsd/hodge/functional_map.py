@@ -90,9 +90,7 @@ def transfer_basis(basis: HodgeBasis, target: Mesh, transfer: Transfer | None = 
             grams[np.ix_(columns, columns)] = gram
         energy = np.einsum("in,in->n", moved, dec.stiffness(k) @ moved)
     defect = [np.linalg.norm(grams[np.ix_(b, b)] - np.eye(len(b)), 2) for b in basis.multiplicity_blocks]
-    return TransferredBasis(
-        dec.extend(k, moved), basis.part.copy(), basis.eigenvalues.copy(), energy, np.array(defect)
-    )
+    return TransferredBasis(dec.extend(k, moved), basis.part.copy(), basis.eigenvalues.copy(), energy, np.array(defect))
 
 
 def functional_map(

@@ -112,9 +112,7 @@ class Transfer:
     def _check_solvers(self) -> None:
         a, b = self.source_solver, self.target_solver
         same = a.dec.bc == b.dec.bc and a.dec.kind == b.dec.kind
-        own = all(
-            s.mesh is m or s.mesh.content_hash == m.content_hash for s, m in ((a, self.source), (b, self.target))
-        )
+        own = all(s.mesh is m or s.mesh.content_hash == m.content_hash for s, m in ((a, self.source), (b, self.target)))
         if not (same and own):
             raise InputError(
                 "The two solvers must belong to the source and the target and share star and boundary condition; got "

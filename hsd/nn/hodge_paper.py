@@ -29,9 +29,7 @@ class PaperLayer(nn.Module):
         self.commutator = Commutator(domain, hidden, broadcast=8) if config.commutator else None
         self.project = config.project
 
-    def forward(
-        self, form: torch.Tensor, batch: Batch, domain: Domain, reference: torch.Tensor | None
-    ) -> torch.Tensor:
+    def forward(self, form: torch.Tensor, batch: Batch, domain: Domain, reference: torch.Tensor | None) -> torch.Tensor:
         basis = domain.target
         c = basis.coefficients(form)  # (B, n)
         root = (basis.eigenvalues * domain.scale2).sqrt()

@@ -87,4 +87,3 @@ def model_table(n_nodes: int = 300) -> dict[str, dict[str, Any]]:
             "parameters": counts,
         }
     return out
-

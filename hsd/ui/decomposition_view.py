@@ -172,8 +172,8 @@ def code(state: AppState, mesh: Mesh, field: Field) -> str:
         if field.key[5] == "vectors":
             lines += [
                 "from hsd.dec.whitney import flat, flat_flux, sharp",
-                f"vectors = sharp(mesh, omega, {k}, at=\"vertices\")",
-                f"omega = {'flat' if k == 1 else 'flat_flux'}(mesh, vectors, at=\"vertices\")",
+                f'vectors = sharp(mesh, omega, {k}, at="vertices")',
+                f'omega = {"flat" if k == 1 else "flat_flux"}(mesh, vectors, at="vertices")',
             ]
     lines += [
         f"parts = hsd.Decomposer(mesh, {k}, solver=solver)(omega)",

@@ -1,8 +1,8 @@
 """A basis when it is quickly had; else an estimate, a question, a job with progress, and Cancel.
 
-    basis = ready_basis(mesh, k, bc, star, n_modes)
-    if basis is None:
-        ...                                     # draw the rest of the page without it
+basis = ready_basis(mesh, k, bc, star, n_modes)
+if basis is None:
+    ...                                     # draw the rest of the page without it
 """
 
 from __future__ import annotations

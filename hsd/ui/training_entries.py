@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from hsd.errors import InputError
+
 KINDS = {
     "bool": "switch",
     "int": "whole",
@@ -29,7 +31,10 @@ HIGHS = {
     "layers": 64,
     "moments": 2,
     "fiber_lifts": 3,
+    "lr": 1.0,
+    "weight_decay": 10.0,
 }
+"""Largest values that a form takes; AdamW moves every weight by about lr a step, so beyond 1 nothing is learned."""
 HIGH = 8192
 ZERO = re.compile(r"(?<![\d.])0(?![\d.])")
 
@@ -45,6 +50,14 @@ class Entry:
     choices: tuple[str, ...] = ()
     low: float = 0
     high: float = HIGH
+
+    def check(self, value: Any) -> None:
+        """Raises InputError (bad_config) for numbers that the form does not take."""
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if is_number and not self.low <= value <= self.high:
+            raise InputError(
+                f"{self.name} must lie between {self.low:g} and {self.high:g}; got {value:g}.", "bad_config"
+            )
 
 
 def helps_of(cls: type) -> dict[str, str]:

@@ -149,7 +149,8 @@ def known_models() -> tuple[str, ...]:
 
 
 def entry_widget(entry: Entry, prefix: str, value: Any, own: float | None = None) -> None:
-    """One entry; ``own``: what an empty field stands for."""
+    """One entry; ``own``: what an empty field stands for.  Raises InputError (bad_config) outside its bounds."""
+    entry.check(value)
     choice = get_state().training
     name, label = prefix + entry.name, LABELS.get(entry.name, entry.name.replace("_", " "))
     key = f"training:{choice.task}:{choice.model}:{name}"
@@ -166,7 +167,7 @@ def entry_widget(entry: Entry, prefix: str, value: Any, own: float | None = None
         st.number_input(label, int(entry.low), int(entry.high), step=1, **bind)
     else:
         hint = None if own is None else f"the model's: {own:g}"
-        st.number_input(label, 0.0, float(entry.high), step=None, format="%g", placeholder=hint, **bind)
+        st.number_input(label, float(entry.low), float(entry.high), step=None, format="%g", placeholder=hint, **bind)
 
 
 def entry_changed(key: str, name: str, entry: Entry) -> None:

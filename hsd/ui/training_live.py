@@ -85,7 +85,7 @@ def head(run: Run) -> None:
         if left is not None:
             words += f" About {duration(left)} left."
         if run.status.state != "failed":
-            st.progress(1.0 if run.status.state == "done" else share, words, width="stretch")
+            st.progress(share, words, width="stretch")
         for action in actions_of(run):
             label, icon, said = BUTTONS[action]
             what = (runs.ask, action, run.id)
@@ -228,4 +228,5 @@ def look_words(look: Look) -> str:
     snapshot = look.snapshot
     weights = f"the best weights, of epoch {snapshot.epoch + 1}" if snapshot.epoch >= 0 else "the first weights"
     error = relative_error(look.sample, snapshot.nodes)
-    return f"Sample {snapshot.number} (validation), {weights}: relative L2 error {error:.4f}."
+    which = f"Validation sample {look.i} (sample {snapshot.number} of the data)"
+    return f"{which}, {weights}: relative L2 error {error:.4f}."

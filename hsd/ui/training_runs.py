@@ -21,7 +21,7 @@ from hsd.errors import HsdError, InputError
 from hsd.ui.state import AppState, get_state, update
 from hsd.ui.task_view import titles
 from hsd.viz.palettes import MODELS as LOOKS
-from hsd.viz.training_figures import Curve, Entry, flat
+from hsd.viz.training_figures import Curve, Entry, flat, share_done
 
 if TYPE_CHECKING:
     from hsd.training.jobs import RunStatus
@@ -174,6 +174,9 @@ def run_words(run: Run) -> str:
         )
     if status.state == "running":
         return "Training." if makes_steps(run) else f"Preparing: {status.text}."
+    if status.state == "done" and share_done(run.log, run.steps) < 1:
+        best = min(run.log, key=lambda e: e["validation"])["epoch"] + 1
+        return f"Finished before the end of its schedule, with the best weights, of epoch {best}."
     return {
         "new": "Not started.",
         "paused": "Paused; its whole state is saved.",

@@ -188,9 +188,7 @@ def mode_columns(basis: HodgeBasis) -> Columns:
 
 def mode_arrows(basis: HodgeBasis, glyphs: Glyphs) -> Columns:
     """All modes of a basis of vectors at glyph points."""
-    return glyph_columns(
-        basis.mesh, glyphs, basis.k, basis.modes, mode_labels(basis), tuple(map(str, basis.part))
-    )
+    return glyph_columns(basis.mesh, glyphs, basis.k, basis.modes, mode_labels(basis), tuple(map(str, basis.part)))
 
 
 def loop_tubes(

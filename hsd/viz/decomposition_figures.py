@@ -31,7 +31,10 @@ def energy_bar(energies: Mapping[str, float], ink: Ink) -> go.Figure:
             marker={
                 "color": look.colour,
                 "pattern": {
-                    "shape": look.pattern, "fillmode": "overlay", "fgcolor": "rgba(255,255,255,.4)", "size": 9,
+                    "shape": look.pattern,
+                    "fillmode": "overlay",
+                    "fgcolor": "rgba(255,255,255,.4)",
+                    "size": 9,
                     "solidity": 0.15,
                 },
             },

@@ -22,9 +22,7 @@ def test_many_threads_make_one_thing_and_other_keys_do_not_wait():
         return key.upper()
 
     found: list[str] = []
-    threads = [
-        threading.Thread(target=lambda: found.append(shelf.get("slow", lambda: make("slow")))) for _ in range(6)
-    ]
+    threads = [threading.Thread(target=lambda: found.append(shelf.get("slow", lambda: make("slow")))) for _ in range(6)]
     for thread in threads:
         thread.start()
     assert begun.wait(10)

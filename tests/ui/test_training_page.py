@@ -136,7 +136,14 @@ def test_quick_and_full_size_and_a_link_without_settings(no_runs):
 
 
 @pytest.mark.parametrize(
-    "settings, words", [("epoch=3", "Unknown entry"), ("epochs=0", "at least 1"), ("model.wings=2", "wings")]
+    "settings, words",
+    [
+        ("epoch=3", "Unknown entry"),
+        ("epochs=0", "at least 1"),
+        ("model.wings=2", "wings"),
+        ("lr=8000", "between 0 and 1"),
+        ("epochs=1000000000", "100000"),
+    ],
 )
 def test_settings_of_a_link_that_cannot_be_are_a_sentence_with_a_way_back(no_runs, settings, words):
     app = opened(train_nodes=300, train_set=settings)
