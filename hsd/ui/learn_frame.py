@@ -84,10 +84,32 @@ def _shown(question: Question) -> None:
     answers()[question.text] = (given(question)[0], True)
 
 
+def _again(question: Question) -> None:
+    answers().pop(question.text, None)
+
+
 def ask(question: Question, number: int) -> None:
-    """The question, a field for the answer, and what is right once that was checked or asked for."""
+    """The question, and under it a field for the answer; the right one takes the field's place, so that it is in view
+    wherever the question was."""
     st.markdown(f"**Question.** {question.text}")
     value, shown = given(question)
+    right = value is not None and question.accepts(value)
+    if right or shown:
+        words = f"{question.words}. {question.why}"
+        if right:
+            st.success(f"Right: {words}")
+        else:
+            st.info(f"Answer: {words}")
+        st.button("Ask again", key=f"learn:again:{number}", on_click=partial(_again, question))
+        return
+    if value is not None:
+        st.warning("Not yet. Think again, or show the answer.")
+    field(question, number, value)
+    st.button("Show the answer", key=f"learn:show:{number}", shortcut="a", on_click=partial(_shown, question))
+
+
+def field(question: Question, number: int, value: float | None) -> None:
+    """Where the answer goes, with a button that checks it."""
     key = f"learn:answer:{number}:{question.text}"
     with st.form(f"learn:form:{number}", border=False):
         if question.choices:
@@ -101,13 +123,6 @@ def ask(question: Question, number: int) -> None:
             st.number_input(label, value=start, step=step, key=key, placeholder=label, label_visibility="collapsed")
         with st.container(horizontal=True):
             st.form_submit_button("Check", type="primary", on_click=partial(_checked, question, key))
-    st.button("Show the answer", key=f"learn:show:{number}", shortcut="a", on_click=partial(_shown, question))
-    if value is not None and question.accepts(value):
-        st.success(f"Right: {question.words}. {question.why}")
-    elif shown:
-        st.info(f"Answer: {question.words}. {question.why}")
-    elif value is not None:
-        st.warning("Not yet. Think again, or show the answer.")
 
 
 # ---- links, words ------------------------------------------------------------------------------------------------

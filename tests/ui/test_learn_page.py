@@ -69,6 +69,9 @@ def test_a_number_is_checked_against_the_library_and_explained():
     click(app, "Next")
     click(app, "Back")  # what was answered stays in the session
     assert question.why in app.success[0].value
+    assert not app.number_input  # the answer stands where the field was
+    click(app, "Ask again")
+    assert app.number_input and not app.success
     assert not any("480" in str(value) for value in app.query_params.values())
 
 
@@ -80,6 +83,7 @@ def test_a_choice_is_checked_and_an_answer_can_be_asked_for():
     assert len(app.warning) == 1
     click(app, "Show the answer")
     assert question.words in app.info[-1].value and question.why in app.info[-1].value
+    assert not app.warning and not any(r.label == "Answer" for r in app.radio)
 
 
 def test_the_answer_belongs_to_the_question_that_the_switches_ask():
