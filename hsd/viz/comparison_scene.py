@@ -291,7 +291,7 @@ def _source(board: Board, markers: tuple[Marker, ...]) -> Panel:
     if board.source.arrows is not None and board.place.glyphs is not None:
         arrows = Arrows(board.place.glyphs, Mix(board.source.arrows), "|v|", scale="carrier")
     alt = f"Input: {board.source_title}; largest size {board.source.top:.3g}."
-    return Panel(board.place.surface, colour, board.source_title, arrows, markers=markers, alt=alt)
+    return Panel(board.place.surface, colour, f"Input {board.source_symbol}", arrows, markers=markers, alt=alt)
 
 
 def _banded(board: Board, above: list[Panel], below: list[Panel], controls, drawing: Drawing) -> Scene:
