@@ -1,7 +1,7 @@
 """Which models Model Comparison offers for a task, and each of them made ready on a mesh, in bounded caches.
 
-A model is a label of a shipped checkpoint or ``run:ID`` for a run of one's own.  Whatever keeps one from taking part is
-an HsdError with one sentence; nothing of it touches the other models.
+A model is a label of a shipped checkpoint, or ``run:ID`` for a run of one's own or for checkpoint files brought along.
+Whatever keeps one from taking part is an HsdError with one sentence; nothing of it touches the other models.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ from hsd.data.tasks.base import Task
 from hsd.errors import HsdError, InputError
 from hsd.linalg import Progress as Stages
 from hsd.linalg import silent
+from hsd.ui import checkpoint_files
 from hsd.ui.shelf import Shelf
 from hsd.ui.state_parts import ComparisonState
+from hsd.ui.store import KEY
 from hsd.viz.palettes import MODELS as LOOKS
 from hsd.viz.palettes import Look, model_look
 
@@ -72,16 +74,26 @@ def shipped_labels(task: str) -> tuple[str, ...]:
 
 
 def own_runs(task: str, chosen: Sequence[str] = ()) -> dict[str, str]:
-    """Ids of finished runs on a task (and of the chosen ones, whatever became of them) → what they are called."""
+    """Finished runs and checkpoints brought, of a task (and the chosen ones, whatever became of them) → their names."""
     from hsd.training.jobs import runs_folder
 
     root, out = runs_folder(), {}
+    for path in checkpoint_files.kept():
+        manifest = _json(str(path.with_suffix(".json")), stamp(path)[0])
+        if manifest is not None and manifest.get("task") == task:
+            out[path.parent.name] = file_title(path, str(manifest.get("model")))
     folders = sorted(root.glob("*/model.json"), key=lambda f: f.stat().st_mtime, reverse=True) if root.is_dir() else ()
     for file in folders:
         manifest = _json(str(file), file.stat().st_mtime_ns)
         if manifest is not None and manifest.get("task") == task:
             out[file.parent.name] = run_title(file.parent.name, str(manifest.get("model")))
     return out | {name: run_title(name) for name in chosen if name not in out}
+
+
+def file_title(path: Path, model: str) -> str:
+    """What a checkpoint that a visitor brought is called: its model and, where that says more, its file."""
+    name = LOOKS[model].name if model in LOOKS else model
+    return f"{name} {path.stem[:20]}" if path.stem != model else f"{name} (file)"
 
 
 def run_title(run: str, model: str = "") -> str:
@@ -107,7 +119,6 @@ def _json(path: str, stamp: int) -> dict[str, Any] | None:
 def chosen_models(task: str, labels: Sequence[str], runs: Sequence[str]) -> tuple[list[Model], dict[str, str]]:
     """The models of a choice in the order of the registry, own runs last; key → sentence of those without a file."""
     from hsd.experiments.shipped import LABELS, shipped_path
-    from hsd.training.jobs import checkpoint_of
 
     models, refused, root = [], {}, checkpoints_folder()
     for label in (name for name in LABELS if name in labels):
@@ -118,12 +129,12 @@ def chosen_models(task: str, labels: Sequence[str], runs: Sequence[str]) -> tupl
     counts: Counter[str] = Counter()
     for run in runs:
         try:
-            path = checkpoint_of(run)
+            path = path_of(run)
             name = (_json(str(path.with_suffix(".json")), stamp(path)[0]) or {}).get("model", "")
         except (HsdError, OSError) as error:
             refused[RUN + run] = error.message if isinstance(error, HsdError) else f"{run} cannot be read: {error}."
             continue
-        title = run_title(run, name)
+        title = file_title(path, name) if KEY.fullmatch(run) else run_title(run, name)
         if any(other.title == title for other in models):
             title = run
         models.append(Model(RUN + run, title, path, model_look(title, name, counts[name])))
@@ -142,6 +153,16 @@ def _not_there(labels: Sequence[str], found: Set[str]) -> dict[str, str]:
     if missing and tuple(labels) != ComparisonState().models:
         out[MISSING] = f"No checkpoint came with this task for {', '.join(missing)}; train one on the page Training."
     return out
+
+
+def path_of(run: str) -> Path:
+    """The checkpoint of a run by its id, or of files that a visitor brought by their key.
+
+    Raises InputError (no_run, not_done), StoreError (expired).
+    """
+    from hsd.training.jobs import checkpoint_of
+
+    return checkpoint_files.path_of(run) if KEY.fullmatch(run) else checkpoint_of(run)
 
 
 def manifest_of(model: Model) -> Mapping[str, Any]:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from hsd.ui import checkpoint_files, task_view
 from hsd.ui import comparison_answers as work
 from hsd.ui import comparison_compose as compose
 from hsd.ui import comparison_models as models
 from hsd.ui import comparison_view as view
-from hsd.ui import task_view
 from hsd.ui.bound import (
     bound_multiselect,
     bound_number,
@@ -109,7 +109,9 @@ def _model_widgets(state: AppState) -> None:
         )  # fmt: skip
     runs = models.own_runs(state.comparison.task, state.own_runs)
     if runs:
-        bound_multiselect("Own runs", "own_runs", list(runs), runs.get, placeholder="none")
+        bound_multiselect("Own runs and files", "own_runs", list(runs), runs.get, placeholder="none")
+    with st.expander("Bring a checkpoint"):
+        checkpoint_files.box()
     nodes = [0, *view.REMESH]
     nodes = nodes if state.comparison.nodes in nodes else sorted({*nodes, state.comparison.nodes})
     bound_segments(

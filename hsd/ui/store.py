@@ -84,6 +84,40 @@ def get(key: str) -> Item:
     return Item(key, json.loads(head)["name"], data)
 
 
+def put_files(folder: str, files: Mapping[str, bytes]) -> str:
+    """Keep files that are read by path, under their own names, in ``store_folder()/folder/KEY``; returns the key.
+
+    The key depends on names and contents.  Raises StoreError (store_full).
+    """
+    named = {re.sub(r"[^\w.+-]", "_", Path(n.replace("\\", "/")).name)[-100:] or "file": d for n, d in files.items()}
+    digest = hashlib.sha256()
+    for name, data in sorted(named.items()):
+        digest.update(name.encode() + b"\0" + data)
+    key = digest.hexdigest()[:32]
+    place = store_folder() / folder
+    paths = [place / key / name for name in named]
+    for path, data in zip(paths, named.values()):
+        if path.is_file():
+            os.utime(path)
+            continue
+        try:
+            write_atomically(path, data)
+        except OSError as error:
+            raise StoreError(
+                f"{path.name} could not be kept on the server's disk ({error.strerror or error}); free space and try "
+                "again.",
+                "store_full",
+            ) from error
+    evict_oldest(place.glob("*/*"), int(os.environ.get("HSD_STORE_LIMIT", DEFAULT_LIMIT)), paths[-1])
+    return key
+
+
+def files_of(folder: str, key: str) -> list[Path]:
+    """What :func:`put_files` keeps under a key, by name; empty where it is gone."""
+    place = store_folder() / folder / key
+    return sorted(place.glob("*")) if KEY.fullmatch(key) and place.is_dir() else []
+
+
 def put_json(record: object, name: str = "composition.json") -> str:
     """Store a record of plain values."""
     return put(json.dumps(record, sort_keys=True, separators=(",", ":")).encode(), name)

@@ -6,9 +6,7 @@ unless ``$HSD_LOCAL_FILES`` is 0, which a server open to strangers should set.
 
 from __future__ import annotations
 
-import hashlib
 import os
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,11 +15,11 @@ import streamlit as st
 from hsd.data.check import check_dataset
 from hsd.data.dataset import Dataset
 from hsd.errors import HsdError, InputError, Notice
-from hsd.hodge.cache import evict_oldest, write_atomically
 from hsd.ui.state import update
-from hsd.ui.store import DEFAULT_LIMIT, KEY, StoreError, store_folder
+from hsd.ui.store import KEY, StoreError, files_of, put_files
 from hsd.ui.upload import limit_mb
 
+FOLDER = "datasets"
 _SEEN, _FOUND = "tasks:seen", "tasks:found"
 
 
@@ -40,29 +38,13 @@ def paths_allowed() -> bool:
 
 def put(data: bytes, name: str) -> str:
     """Keep an uploaded file under its own name; the key depends on content and name.  Raises StoreError."""
-    name = re.sub(r"[^\w.+-]", "_", Path(name.replace("\\", "/")).name)[-100:] or "data.npz"
-    key = hashlib.sha256(name.encode() + b"\0" + data).hexdigest()[:32]
-    path = _folder() / key / name
-    if not path.is_file():
-        try:
-            write_atomically(path, data)
-        except OSError as error:
-            raise StoreError(
-                f"{name} could not be kept on the server's disk ({error.strerror or error}); free space and try again.",
-                "store_full",
-            ) from error
-        evict_oldest(_folder().glob("*/*"), int(os.environ.get("HSD_STORE_LIMIT", DEFAULT_LIMIT)), path)
-    return key
-
-
-def _folder() -> Path:
-    return store_folder() / "datasets"
+    return put_files(FOLDER, {name: data})
 
 
 def path_of(reference: str) -> Path:
     """The file of a key or a path.  Raises StoreError (expired), InputError (no_file, no_paths)."""
     if KEY.fullmatch(reference):
-        kept = sorted((_folder() / reference).glob("*")) if (_folder() / reference).is_dir() else []
+        kept = files_of(FOLDER, reference)
         if not kept:
             raise StoreError("This link's dataset file is no longer kept on this server; upload it again.")
         return kept[0]

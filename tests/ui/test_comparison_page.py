@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 import threading
 from pathlib import Path
 
@@ -235,6 +236,40 @@ def test_a_run_of_ones_own_takes_part_and_a_deleted_one_is_a_sentence_with_a_way
     assert set(table(app, "Relative L²")) == {"HSD"} and "no run mine" in app.warning[0].value
     app = good(press(app, "comparison:out:mine"))
     assert not app.warning and app.session_state["_app_state"].own_runs == ()
+
+
+def brought(app: AppTest, *paths: Path) -> AppTest:
+    """The page after these files were given to its field."""
+    app.file_uploader[0].set_value([(p.name, p.read_bytes(), "application/octet-stream") for p in paths])
+    return app.run()
+
+
+def test_a_checkpoint_of_two_files_takes_part_on_its_own_task_and_is_found_by_its_link(root, tmp_path):
+    make_checkpoints(root, QUICK)
+    weights = save(tmp_path / "from_the_cluster.safetensors", "vorticity_dynamics", "fno3d")
+    app = good(brought(opened(), weights, weights.with_suffix(".json")))
+    state = app.session_state["_app_state"]
+    assert state.comparison.task == "vorticity_dynamics" and len(state.own_runs) == 1
+    name = "FNO-3D from_the_cluster"
+    error = table(app, "Relative L²")[name]
+    app = good(opened("vorticity_dynamics", runs=state.own_runs[0]))
+    assert table(app, "Relative L²")[name] == error > 0
+    shutil.rmtree(store.store_folder() / "checkpoints")
+    make_checkpoints(root, "vorticity_dynamics")
+    app = good(opened("vorticity_dynamics", runs=state.own_runs[0]))
+    assert ["no longer kept" in warning.value for warning in app.warning] == [True]
+    assert not good(press(app, f"comparison:out:{state.own_runs[0]}")).warning
+
+
+def test_half_a_checkpoint_or_a_wrong_pair_is_one_sentence_and_changes_nothing(root, tmp_path):
+    make_checkpoints(root, QUICK)
+    one, other = (save(tmp_path / f"{label}.safetensors", QUICK, label) for label in ("fno3d", "deeponet"))
+    app = brought(opened(), one)
+    assert "two files" in app.error[0].value and "Got fno3d.safetensors" in app.error[0].value
+    app = brought(opened(), one, other.with_suffix(".json"))
+    assert "checksums differ" in app.error[0].value
+    assert set(table(app, "Relative L²")) == {"HSD", "FNO-3D", "DeepONet"}
+    assert app.session_state["_app_state"].own_runs == ()
 
 
 def test_a_composed_sample_is_scored_and_carried_by_its_link(root):
