@@ -9,7 +9,7 @@ from pathlib import Path
 from hsd.cli_progress import Progress
 from hsd.cli_text import table, whole_number
 
-NOTE = """error: mean relative L2 of node values over test samples, realised on each mesh by the task's own solver;
+NOTE = """error: mean relative L2 of node values over the samples, realised on each mesh by the task's own solver;
 modes are those of the mesh, no weight is changed.  ratio: error / error on the mesh of training.  truth differs:
 relative L2 between the truth here and that of the mesh of training, interpolated linearly.  A model that gives one
 field for all meshes comes no nearer than about that: so much of the truth is the solver's discretisation.
@@ -20,7 +20,8 @@ def add_command(commands: argparse._SubParsersAction) -> None:
     move = commands.add_parser("transfer", help="errors of checkpoints on coarser and finer meshes of their task")
     move.add_argument("checkpoints", nargs="+", metavar="CKPT", type=Path, help="checkpoints or run folders")
     move.add_argument("--nodes", nargs="+", type=whole_number, default=None, help="vertices aimed at, each (1500 7000)")
-    move.add_argument("--samples", type=whole_number, default=None, help="test samples, at most (64)")
+    move.add_argument("--samples", type=whole_number, default=None, help="samples, at most (64)")
+    move.add_argument("--part", choices=("test", "validation"), default="test", help="whose samples (test)")
     move.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     move.add_argument("--json", type=Path, default=None, metavar="F", dest="to", help="also write the rows to a file")
     move.add_argument("--progress", action="store_true", help="report progress even where there is no terminal")
@@ -35,7 +36,7 @@ def run_transfer(args: argparse.Namespace) -> None:
     live = sys.stderr.isatty()
     n_samples = SAMPLES if args.samples is None else args.samples
     with Progress(sys.stderr if live or args.progress else None, live) as progress:
-        rows = transfer(args.checkpoints, args.nodes or NODES, n_samples, args.device, progress)
+        rows = transfer(args.checkpoints, args.nodes or NODES, n_samples, args.device, progress, args.part)
     if args.to:
         write_atomically(args.to, text_of([rounded(row.as_dict()) for row in rows]).encode())
     lines = [
@@ -54,4 +55,4 @@ def run_transfer(args: argparse.Namespace) -> None:
     sys.stdout.write(table(lines, head) + "\n")
     for sentence in dict.fromkeys(row.refused for row in rows if row.refused):
         sys.stdout.write(f"[other_mesh] {sentence}\n")
-    sys.stdout.write(f"{NOTE}At most {n_samples} samples of the test part.\n")
+    sys.stdout.write(f"{NOTE}At most {n_samples} samples of the {args.part} part.\n")

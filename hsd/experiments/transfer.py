@@ -1,9 +1,9 @@
 """Mesh transfer: a trained model on other meshes of its task's shape, with the modes of those meshes, not retrained.
 
-The same physical samples (records of the test part) are realised on each mesh by the task's own solver, so that truths
-differ between meshes by the solver's discretisation.  ``truth_gap`` says by how much: a model that gives one field for
-all meshes comes no nearer than about that to truths of other meshes; one that computes with the operators and modes of
-each mesh may.
+The same physical samples (records of the test part, or of another one) are realised on each mesh by the task's own
+solver, so that truths differ between meshes by the solver's discretisation.  ``truth_gap`` says by how much: a model
+that gives one field for all meshes comes no nearer than about that to truths of other meshes; one that computes with
+the operators and modes of each mesh may.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hsd.data.ground import Ground
 from hsd.data.plan import Plan
 from hsd.data.splits import PARTS, split_codes
 from hsd.data.tasks.base import Realisation
-from hsd.errors import InputError
+from hsd.errors import InputError, check_choice
 from hsd.linalg import Progress, silent
 from hsd.mesh.closest import ClosestPoint
 from hsd.training.checkpoint import read_manifest
@@ -100,14 +100,15 @@ class Place:
 
 
 class Samples:
-    """The first test samples of a plan, realised on meshes of any size, each once."""
+    """The first samples of a part of a plan, realised on meshes of any size, each once."""
 
-    def __init__(self, plan: Plan, n_samples: int):
+    def __init__(self, plan: Plan, n_samples: int, part: str = "test"):
         self.plan, self.task = plan, plan.make_task()
-        index = np.flatnonzero(split_codes(plan.n_samples, plan.seed) == PARTS["test"])[:n_samples]
+        check_choice("part of the samples", part, PARTS)
+        index = np.flatnonzero(split_codes(plan.n_samples, plan.seed) == PARTS[part])[:n_samples]
         if not len(index):
             raise InputError(
-                f"Transfer needs test samples; of {plan.n_samples} samples of {plan.task} none is among the "
+                f"Transfer needs {part} samples; of {plan.n_samples} samples of {plan.task} none is among the "
                 f"{n_samples} asked for.",
                 "empty_part",
             )
@@ -166,8 +167,11 @@ def transfer(
     n_samples: int = SAMPLES,
     device: str = "auto",
     progress: Progress = silent,
+    part: str = "test",
 ) -> list[Transferred]:
     """Evaluate checkpoints (or run folders) on the mesh of training, then on meshes with about ``nodes`` vertices.
+
+    part : whose samples are predicted; "validation" leaves the test part unread
 
     Raises InputError (of read_checkpoint; no_checkpoint, no_task, empty_part), and what the task's meshes raise.
     """
@@ -179,7 +183,7 @@ def transfer(
         manifest = read_manifest(path)
         plan = plan_of(path, manifest)
         if plan.to_json() not in samples:
-            samples[plan.to_json()] = Samples(plan, n_samples)
+            samples[plan.to_json()] = Samples(plan, n_samples, part)
         out += _one(given, path, manifest, samples[plan.to_json()], nodes, device, progress)
     return out
 

@@ -14,7 +14,7 @@ from hsd.data.dataset import Dataset
 from hsd.data.ground import Ground
 from hsd.data.plan import Plan
 from hsd.data.tasks import task
-from hsd.errors import InputError
+from hsd.errors import InputError, UnknownNameError
 from hsd.experiments.transfer import Samples, Transferred, transfer
 from hsd.metrics.scoring import score
 from hsd.metrics.yardstick import Yardstick
@@ -86,6 +86,14 @@ def test_on_another_mesh_the_error_is_that_of_the_loaded_weights_there(rows, fol
 def test_truths_of_two_meshes_are_nearer_the_finer_both_are():
     coarse, fine = (Samples(Plan.of(NAME, 60, n), 4).truth_gap(n * 2 // 3) for n in (300, 2400))
     assert 0 < fine < 0.6 * coarse < 0.3
+
+
+def test_the_parts_are_other_samples():
+    plan = Plan.of(NAME, 60, 300)
+    test, validation = (Samples(plan, 4, part).on(300).nodes for part in ("test", "validation"))
+    assert not any(np.allclose(a, b) for a in test for b in validation)
+    with pytest.raises(UnknownNameError, match="part of the samples"):
+        Samples(plan, 4, "exam")
 
 
 def test_a_model_bound_to_its_mesh_refuses_the_others_in_its_own_words(tmp_path, data):
