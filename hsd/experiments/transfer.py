@@ -178,9 +178,9 @@ def transfer(
     device = chosen_device(device)
     samples: dict[str, Samples] = {}
     out = []
-    for given in checkpoints:
-        path = checkpoint_in(given)
-        manifest = read_manifest(path)
+    paths = [checkpoint_in(given) for given in checkpoints]
+    manifests = [read_manifest(path) for path in paths]  # all, so that a wrong one is said before the long work
+    for given, path, manifest in zip(checkpoints, paths, manifests):
         plan = plan_of(path, manifest)
         if plan.to_json() not in samples:
             samples[plan.to_json()] = Samples(plan, n_samples, part)
