@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import torch
 from hsd.data.batch import Batch
 from hsd.data.domain import Domain
 from hsd.data.normaliser import Normaliser
-from hsd.data.tasks import task as make_task
+from hsd.data.plan import Plan
 from hsd.errors import InputError
 from hsd.mesh.mesh import Mesh
 from hsd.models.base import Operator
@@ -100,7 +100,7 @@ def load(path: str | Path, mesh: Mesh | None = None, device: str = "cpu") -> Pre
             "hsd.training.predictor.predictor_on.",
             "no_task",
         )
-    task = make_task(manifest["task"], **manifest["task_config"])
+    task = Plan.of(manifest["task"], config=manifest["task_config"]).make_task()
     domain = Domain.build(task, mesh or task.mesh(about["n_nodes"]), about["n_modes"], about["grid_size"])
     return predictor_on(path, domain.to(device))
 
@@ -115,10 +115,12 @@ def predictor_on(path: str | Path, domain: Domain) -> Predictor:
     normaliser = Normaliser.from_json(json.dumps(manifest["normaliser"]))
     with torch.random.fork_rng():
         model = make_model(manifest["model"], domain, None, **manifest["model_config"])
-    if model.signature != checkpoint.signature:
+    here, there = asdict(model.signature), asdict(checkpoint.signature)
+    if here != there:
+        said = "; ".join(f"{name}: {there[name]} against {here[name]}" for name in here if here[name] != there[name])
         raise InputError(
-            f"{Path(path).name} was made for another task than this domain's: {checkpoint.signature.source} to "
-            f"{checkpoint.signature.target} against {model.signature.source} to {model.signature.target}.",
+            f"{Path(path).name} was made for another task than this domain's ({said}); choose a checkpoint of this "
+            "task, or data of its own.",
             "other_signature",
         )
     checkpoint.put_into(model)

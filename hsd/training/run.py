@@ -15,6 +15,7 @@ import torch
 from hsd.data.dataset import Dataset
 from hsd.data.generate import generate
 from hsd.data.plan import Plan
+from hsd.data.tasks import TASKS
 from hsd.errors import InputError, check_choice
 from hsd.hodge.cache import cache_folder, cache_key, write_atomically
 from hsd.linalg import Progress, silent
@@ -178,6 +179,16 @@ def run(
     return path
 
 
+def task_config_of(dataset: Dataset) -> dict[str, Any]:
+    """Entries of the task's config that a generated file was made with and that differ from the defaults, sizes apart;
+    none for own data.  Raises UnknownNameError, InputError (bad_config)."""
+    name, told = dataset.schema.task, dataset.schema.provenance.get("config", {})
+    if name not in TASKS:
+        return {}
+    defaults, made = Plan.of(name).make_task().config_dict, Plan.of(name, config=told).make_task().config_dict
+    return {k: v for k, v in made.items() if v != defaults[k] and k not in ("n_samples", "n_nodes")}
+
+
 def make_trainer(
     dataset: Dataset,
     config: TrainingConfig,
@@ -243,7 +254,7 @@ def keep(
         normaliser_json=trainer.data.normaliser.to_json(),
         domain_about=about,
         task=dataset.schema.task,
-        task_config=spec.task_config,
+        task_config=spec.task_config if spec.data is None else task_config_of(dataset),
         training=training,
         data=provenance,
     )

@@ -13,8 +13,8 @@ from hsd.data.splits import split_codes
 from hsd.data.tasks import task
 
 
-def make_dataset(path: Path, name: str, n: int, nodes: int) -> Path:
-    this = task(name)
+def make_dataset(path: Path, name: str, n: int, nodes: int, **config) -> Path:
+    this = task(name, **config)
     mesh = this.mesh(nodes)
     ground = Ground(mesh)
     fields = this.named_fields(ground)
@@ -25,7 +25,7 @@ def make_dataset(path: Path, name: str, n: int, nodes: int) -> Path:
         {k: FieldsSpec(f.degree, f.reading, f.reference) for k, f in fields.items() if k in made.coefficients},
         task=name,
         state=this.inputs[0].name if this.time_dependent else None,
-        provenance={"n_nodes": nodes, "n_samples": n, "seed": 0},
+        provenance={"n_nodes": nodes, "n_samples": n, "seed": 0, "config": this.config_dict},
     )
     save_dataset(
         path,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -13,15 +14,17 @@ from safetensors.torch import load_file, save_file
 
 from hsd.data.dataset import Dataset
 from hsd.data.domain import Domain
+from hsd.data.generate import generate
 from hsd.data.tasks import task
 from hsd.errors import InputError
+from hsd.models.base import Signature
 from hsd.training.checkpoint import read_checkpoint
 from hsd.training.config import TrainingConfig
 from hsd.training.data import domain_of
 from hsd.training.evaluate import arrays_of, evaluate
 from hsd.training.loading import dataset_and_predictor, predict_all
 from hsd.training.predictor import load, predictor_on
-from hsd.training.run import RunSpec, make_folder, run
+from hsd.training.run import RunSpec, make_folder, run, task_config_of
 
 SMALL = {"n_modes": 16, "channels": 2, "hidden": 8, "lift": 1}
 
@@ -87,6 +90,29 @@ def test_a_paper_variant_refuses_another_mesh(tmp_path, aero_file):
     with pytest.raises(InputError, match="does not carry over to another mesh") as error:
         predictor(predictor.domain, np.zeros((1, predictor.domain.n_vertices)))
     assert error.value.kind == "other_mesh"
+
+
+def test_a_checkpoint_of_a_generated_file_knows_the_physics_of_the_file(tmp_path, monkeypatch):
+    """Without the file the same samples are made again: other entries of the config, the same mesh and truths."""
+    monkeypatch.setenv("HSD_CACHE", str(tmp_path / "cache"))
+    file = generate("toroidal_transport", tmp_path / "d.npz", 12, 300, 3, config={"velocity": "rotation", "nu": 0.03})
+    make_folder(tmp_path / "run", RunSpec(TrainingConfig("hsd", SMALL, epochs=1), data=str(file), device="cpu"))
+    path = run(tmp_path / "run")
+    manifest = read_checkpoint(path).manifest
+    assert manifest["task_config"] == {"velocity": "rotation", "nu": 0.03}
+    again, predictor = dataset_and_predictor(path, None, "cpu")
+    assert again.path != file and np.array_equal(again.target, Dataset(file).target)
+    same = predictor_on(path, domain_of(Dataset(file), 16))
+    first, second = (evaluate(p, d).scores.mean for p, d in ((predictor, again), (same, Dataset(file))))
+    assert first == second
+    assert load(path).domain.field_names == predictor.domain.field_names
+    assert np.array_equal(
+        load(path).domain.arrays["field/velocity"], domain_of(Dataset(file), 16).arrays["field/velocity"]
+    )
+
+
+def test_a_file_of_default_physics_leaves_the_task_config_empty(aero_file):
+    assert task_config_of(Dataset(aero_file)) == {}
 
 
 def truncate(path: Path) -> None:
@@ -173,8 +199,11 @@ def test_another_task_is_refused(made, car_file, tmp_path):
     assert error.value.kind == "other_signature"
     this = task("toroidal_transport")
     transport = Domain.build(this, this.mesh(300), 16)
-    with pytest.raises(InputError, match="another task"):
+    with pytest.raises(InputError, match="another task") as error:
         predictor_on(made[0], transport)
+    own, other = (asdict(p) for p in (read_checkpoint(made[0]).signature, Signature.of(transport)))
+    for name in own:  # the fields that differ, and no others
+        assert (f"{name}: {own[name]} against {other[name]}" in error.value.message) == (own[name] != other[name])
 
 
 @pytest.mark.parametrize("suffix", (".pt", ".pth", ".pkl", ".ckpt", ".npz", ""))
