@@ -14,7 +14,8 @@ from hsd.errors import InputError
 
 def add_command(commands: argparse._SubParsersAction) -> None:
     bench = commands.add_parser("benchmark", help="train and score a suite of models; resumable")
-    bench.add_argument("suite", metavar="SUITE", help="main, small, ablation_transport, … (a wrong name lists all)")
+    words = "main (if left out), small, ablation_transport, … (a wrong name lists all)"
+    bench.add_argument("suite", nargs="?", default="main", metavar="SUITE", help=words)
     bench.add_argument("--out", type=Path, default=Path("out"), help="folder of the runs: weights, logs (out)")
     bench.add_argument(
         "--results", type=Path, default=None, metavar="DIR", help="records (assets/results if it exists)"
