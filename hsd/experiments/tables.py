@@ -64,7 +64,8 @@ def row_of(record: Mapping[str, Any]) -> dict[str, Any]:
         | {key: record[key] for key in ("parameters", "n_samples", "latency_ms", "peak_memory_mb", "validation")}
         | {key: training[key] for key in ("epochs", "n_train", "training_seconds", "preparation_seconds")}
         | {key: training.get(key) for key in ("core_minutes", "device", "threads", "gpu_memory_mb")}
-        | {"n_nodes": record["data"].get("n_nodes"), "test": record.get("test"), "test_std": record.get("test_std")}
+        | {"epochs_asked": record["epochs"], "n_nodes": record["data"].get("n_nodes")}
+        | {"test": record.get("test"), "test_std": record.get("test_std")}
     )
 
 
@@ -153,8 +154,14 @@ def _task_table(task: str, rows: Sequence[dict[str, Any]], trivial: dict[str, fl
             lines.append(f"| {r['label']} | failed: {r['error']} |")
         elif not r.get(part):
             lines.append(f"| {r['label']} | its weights are not here, so that {part} metrics are missing |")
-    notes = [f"{r['label']} ({r['cut']:.3g} of {r['minutes']:.3g} minutes)" for r in scored if r["cut"] is not None]
+    notes = [f"{r['label']} ({_cut_words(r)})" for r in scored if r["cut"] is not None]
     return [*lines, "", *([f"Cut short by a budget: {', '.join(notes)}.", ""] if notes else [])]
+
+
+def _cut_words(row: dict[str, Any]) -> str:
+    """How much of its budget a run had, in the unit that the budget is counted in."""
+    asked, unit = (row["minutes"], "minutes") if row["minutes"] else (row["epochs_asked"], "epochs")
+    return f"{row['cut']:.3g} of {asked:.3g} {unit}"
 
 
 def _cells(row: dict[str, Any], metrics: dict[str, float], columns: Sequence[str]) -> list[str]:

@@ -18,6 +18,7 @@ from hsd.experiments.tables import (
     put_into_readme,
     read_results,
     results_of,
+    row_of,
     standing,
     trivial_errors,
     write_results,
@@ -30,6 +31,7 @@ def row(label, mse, l2, iou=0.5, **more):
     test = {"mse": mse, "relative_l2": l2, "iou": iou, "mass_drift": 1e-7}
     head = {"entry": label, "task": TASK, "label": label, "model": label, "minutes": 6.0, "seed": 0, "cut": None}
     cost = {"parameters": 1234, "n_samples": 1000, "n_train": 680, "n_nodes": 3000, "epochs": 9, "core_minutes": 12.0}
+    cost |= {"epochs_asked": 100}
     used = {"training_seconds": 360.0, "preparation_seconds": 2.5, "latency_ms": 3.0, "peak_memory_mb": 500}
     machine = {"device": "cpu, 2 threads", "threads": 2, "gpu_memory_mb": None}
     return {**head, **cost, **used, **machine, "validation": test, "test": test, "test_std": test, **more}
@@ -64,6 +66,15 @@ def test_the_table_is_in_order_with_trivial_predictors_and_says_what_is_missing_
     assert "40 % to fno3d (36 %)" in text and "-20 % to fno3d" in text and "1.0e-07" in text
     assert "exp(−|β0_p(t)" in text and "harmonic part" not in text
     assert all(line.count("|") == lines[2].count("|") for line in lines[2:12])
+
+
+def test_what_a_budget_cut_is_said_in_the_unit_that_it_is_counted_in():
+    timed, counted = row("ono", 1, 0.9, cut=3.2), row("gno", 1, 1, minutes=0.0, epochs_asked=50, cut=37.0)
+    text = markdown(results_of("main", [timed, counted]))
+    assert "Cut short by a budget: ono (3.2 of 6 minutes), gno (37 of 50 epochs)." in text
+    for path in RESULTS.glob("runs/*.json"):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        assert row_of(record)["epochs_asked"] == record["epochs"]
 
 
 def test_a_table_of_validation_metrics_says_so_and_needs_no_test_metrics():
