@@ -53,7 +53,7 @@ def add_commands(commands: argparse._SubParsersAction) -> None:
     predict = commands.add_parser("predict", help="predictions of a checkpoint for the samples of a dataset file")
     predict.add_argument("checkpoint", metavar="CKPT", type=Path)
     predict.add_argument("--input", type=Path, required=True, help="dataset file with the inputs")
-    predict.add_argument("--out", type=Path, required=True, help=".npz to write: nodes, and forms where there are any")
+    predict.add_argument("--out", type=Path, required=True, help=".npz to write: sample and mesh numbers, nodes, forms")
     predict.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     predict.set_defaults(run=run_predict)
 
@@ -155,35 +155,39 @@ def _run(folder: Path, args: argparse.Namespace, finish: bool = False) -> None:
 
 def run_evaluate(args: argparse.Namespace) -> None:
     from hsd.metrics.registry import COCHAIN_METRICS, METRICS
-    from hsd.training.evaluate import evaluate
-    from hsd.training.loading import dataset_and_predictor
+    from hsd.training.evaluate import evaluate_meshes
+    from hsd.training.loading import dataset_of_checkpoint, predictors
 
-    dataset, predictor = dataset_and_predictor(args.checkpoint, args.data, args.device)
-    result = evaluate(predictor, dataset, args.part)
-    means, spread = result.scores.mean, result.scores.std
+    dataset = dataset_of_checkpoint(args.checkpoint, args.data)
+    scores, latency = evaluate_meshes(predictors(args.checkpoint, dataset, args.part, args.device), dataset, args.part)
+    means, spread, count = scores.mean, scores.std, len(dataset.part(args.part))
     if args.json:
         about = {"checkpoint": str(args.checkpoint), "part": args.part, "data": str(dataset.path)}
-        sys.stdout.write(json.dumps({**about, "mean": means, "std": spread, "latency_ms": result.latency_ms}) + "\n")
+        about |= {"samples": count, "meshes": len(dataset.meshes)}
+        sys.stdout.write(json.dumps({**about, "mean": means, "std": spread, "latency_ms": latency}) + "\n")
         return
     titles = METRICS | COCHAIN_METRICS
     rows = [[titles[n].title, f"{means[n]:.5g}", f"{spread[n]:.3g}", titles[n].formula] for n in means]
     sys.stdout.write(table(rows, ["metric", "mean", "std", "formula"]) + "\n")
-    sys.stdout.write(f"{args.part}, {len(result.fields.nodes)} samples; one sample takes {result.latency_ms:.1f} ms.\n")
+    on = f" on {len(dataset.meshes)} meshes" if len(dataset.meshes) > 1 else ""
+    sys.stdout.write(f"{args.part}, {count} samples{on}; one sample takes {latency:.1f} ms.\n")
 
 
 def run_predict(args: argparse.Namespace) -> None:
     import numpy as np
 
-    from hsd.training.loading import dataset_and_predictor, predict_all
+    from hsd.training.loading import dataset_of_checkpoint, predict_all, predictors
 
-    dataset, predictor = dataset_and_predictor(args.checkpoint, args.input, args.device)
-    fields = predict_all(predictor, dataset)
-    arrays = {"nodes": fields.nodes.astype(np.float32)}
+    dataset = dataset_of_checkpoint(args.checkpoint, args.input)
+    fields = predict_all(predictors(args.checkpoint, dataset, device=args.device), dataset)
+    arrays = {"sample": np.arange(dataset.n_samples), "mesh_of_sample": np.asarray(dataset.mesh_of_sample)}
+    arrays["nodes"] = fields.nodes.astype(np.float32)
     if fields.forms is not None:
         arrays["forms"] = fields.forms.astype(np.float32)
     with args.out.open("wb") as file:
         np.savez(file, **arrays)
-    sys.stdout.write(f"{args.out} holds predictions for {len(fields.nodes)} samples.\n")
+    on = f" on {len(dataset.meshes)} meshes, short rows ending in zeros" if len(dataset.meshes) > 1 else ""
+    sys.stdout.write(f"{args.out} holds predictions for {len(fields.nodes)} samples{on}.\n")
 
 
 def run_models(args: argparse.Namespace) -> None:

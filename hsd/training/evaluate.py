@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import statistics
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 
 from hsd.data.dataset import Dataset
 from hsd.data.domain import Domain
@@ -86,6 +88,21 @@ def evaluate(
         unit=channel.scale,
     )
     return Evaluation(scores, fields, latency(predictor, domain, arrays))
+
+
+def evaluate_meshes(
+    on_meshes: Iterable[tuple[int, Predictor]], dataset: Dataset, part: str = "validation", limit: int = 0
+) -> tuple[Scores, float]:
+    """Scores of all samples of a part, mesh by mesh, by the predictors of the meshes; milliseconds of one sample.
+
+    Metrics that are not defined on every mesh are left out; the milliseconds are the mean over the samples of their
+    mesh's median.  limit : samples of each mesh, 0: all
+    """
+    found = [evaluate(predictor, dataset, part, mesh, limit) for mesh, predictor in on_meshes]
+    names = [name for name in found[0].scores.samples if all(name in e.scores.samples for e in found)]
+    joined = Scores({name: torch.cat([e.scores.samples[name] for e in found]) for name in names})
+    counts = [len(e.fields.nodes) for e in found]
+    return joined, sum(n * e.latency_ms for n, e in zip(counts, found)) / sum(counts)
 
 
 def latency(predictor: Predictor, domain: Domain, arrays: dict[str, np.ndarray], repeats: int = 7) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,42 +22,90 @@ from hsd.training.predictor import Fields, Predictor, predictor_on
 from hsd.training.run import RunSpec, chosen_device, dataset_of
 
 
-def dataset_and_predictor(
-    checkpoint: Path, data: Path | None = None, device: str = "auto", progress: Progress = silent
-) -> tuple[Dataset, Predictor]:
-    """A checkpoint's predictor on the mesh of a dataset; without a file, on the data that it was trained with.
+def dataset_of_checkpoint(checkpoint: Path, data: Path | None = None, progress: Progress = silent) -> Dataset:
+    """A dataset file, or without one the data that a checkpoint was trained with, made again from the recorded seed.
 
-    Raises InputError (of read_checkpoint and Dataset; no_task, other_mesh, other_signature).
+    Raises InputError (of read_manifest and Dataset; no_task).
     """
     manifest = read_manifest(checkpoint)
     if data is not None:
-        dataset = Dataset(data)
-    elif manifest["task"] is None:
+        return Dataset(data)
+    if manifest["task"] is None:
         raise InputError(f"{checkpoint.name} was trained on own data; name its dataset file with --data.", "no_task")
-    else:
-        provenance = manifest["data"]
-        spec = RunSpec(
-            TrainingConfig(manifest["model"]),
-            task=manifest["task"],
-            task_config=manifest["task_config"],
-            n_samples=provenance.get("n_samples"),
-            n_nodes=provenance.get("n_nodes"),
-            data_seed=provenance.get("seed", 0),
-        )
-        dataset = dataset_of(spec, progress)
-    domain = domain_of(dataset, manifest["domain"]["n_modes"], 0, progress)
-    return dataset, predictor_on(checkpoint, domain.to(chosen_device(device)))
+    provenance = manifest["data"]
+    spec = RunSpec(
+        TrainingConfig(manifest["model"]),
+        task=manifest["task"],
+        task_config=manifest["task_config"],
+        n_samples=provenance.get("n_samples"),
+        n_nodes=provenance.get("n_nodes"),
+        data_seed=provenance.get("seed", 0),
+    )
+    return dataset_of(spec, progress)
 
 
-def predict_all(predictor: Predictor, dataset: Dataset) -> Fields:
-    """Predictions for all samples of a dataset's first mesh, in their order."""
-    rows = dataset.all()
+def dataset_and_predictor(
+    checkpoint: Path, data: Path | None = None, device: str = "auto", progress: Progress = silent
+) -> tuple[Dataset, Predictor]:
+    """A checkpoint's predictor on the first mesh of a dataset; without a file, of the data it was trained with.
 
-    def read(key: str) -> np.ndarray:
-        return np.concatenate(list(rows.blocks(key)))
+    Raises InputError (of read_checkpoint and Dataset; no_task, other_mesh, other_signature).
+    """
+    dataset = dataset_of_checkpoint(checkpoint, data, progress)
+    return dataset, _predictor(checkpoint, dataset, 0, device, progress)
 
-    coefficients = {name: read(f"coefficient/{name}") for name in dataset.schema.fields}
-    return predictor(predictor.domain, read(f"input/{dataset.inputs[0].name}"), coefficients)
+
+def predictors(
+    checkpoint: Path, dataset: Dataset, part: str | None = None, device: str = "auto", progress: Progress = silent
+) -> Iterator[tuple[int, Predictor]]:
+    """(number of the mesh, predictor on it) for all meshes of a dataset that samples of a part (None: any) lie on.
+
+    Each is made when it is asked for.  Raises InputError (mesh_bound, where there are several meshes and the model
+    belongs to one; of read_checkpoint; no_split, empty_part, other_signature).
+    """
+    samples = dataset.all() if part is None else dataset.part(part)
+    for mesh in range(len(dataset.meshes)):
+        if not len(samples.on_mesh(mesh)):
+            continue
+        made = _predictor(checkpoint, dataset, mesh, device, progress)
+        if len(dataset.meshes) > 1 and not made.model.mesh_free:
+            raise InputError(
+                f"{dataset.path.name} has {len(dataset.meshes)} meshes, but this {made.model.title} is bound to the "
+                "one that it was trained on; give a dataset file with that mesh alone.",
+                "mesh_bound",
+            )
+        yield mesh, made
+
+
+def _predictor(checkpoint: Path, dataset: Dataset, mesh: int, device: str, progress: Progress) -> Predictor:
+    domain = domain_of(dataset, read_manifest(checkpoint)["domain"]["n_modes"], mesh, progress)
+    return predictor_on(checkpoint, domain.to(chosen_device(device)))
+
+
+def predict_all(on_meshes: Iterable[tuple[int, Predictor]], dataset: Dataset) -> Fields:
+    """Predictions for all samples of a dataset in their order, by the predictors of its meshes (:func:`predictors`).
+
+    With several meshes rows are as long as the largest one needs and end in zeros, as in the dataset file.
+    """
+    samples, found = dataset.all(), []
+    for mesh, predictor in on_meshes:
+
+        def read(key: str, mesh: int = mesh) -> np.ndarray:
+            return np.concatenate(list(samples.blocks(key, mesh)))
+
+        coefficients = {name: read(f"coefficient/{name}") for name in dataset.schema.fields}
+        fields = predictor(predictor.domain, read(f"input/{dataset.inputs[0].name}"), coefficients)
+        found.append((samples.on_mesh(mesh), fields))
+
+    def joined(values: list[np.ndarray]) -> np.ndarray:
+        length = max(v.shape[1] for v in values)
+        out = np.zeros((dataset.n_samples, length, *values[0].shape[2:]))
+        for (rows, _), v in zip(found, values):
+            out[rows, : v.shape[1]] = v
+        return out
+
+    forms = None if found[0][1].forms is None else joined([fields.forms for _, fields in found])
+    return Fields(joined([fields.nodes for _, fields in found]), forms)
 
 
 def model_table(n_nodes: int = 300) -> dict[str, dict[str, Any]]:

@@ -12,6 +12,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from hsd.cli import main
 from hsd.data.dataset import Dataset
 from hsd.data.domain import Domain
 from hsd.data.generate import generate
@@ -22,7 +23,7 @@ from hsd.training.checkpoint import read_checkpoint
 from hsd.training.config import TrainingConfig
 from hsd.training.data import domain_of
 from hsd.training.evaluate import arrays_of, evaluate
-from hsd.training.loading import dataset_and_predictor, predict_all
+from hsd.training.loading import dataset_and_predictor, predict_all, predictors
 from hsd.training.predictor import load, predictor_on
 from hsd.training.run import RunSpec, make_folder, run, task_config_of
 
@@ -73,12 +74,43 @@ def test_load_gives_a_ready_predictor_on_the_task_and_on_another_mesh(made):
 
 def test_predict_covers_all_samples_in_order(made):
     path, dataset = made
-    same, predictor = dataset_and_predictor(path, dataset.path, "cpu")
-    everything = predict_all(predictor, same)
+    everything = predict_all(predictors(path, dataset, device="cpu"), dataset)
     rows = dataset.part("validation").index
-    part = evaluate(predictor, dataset, "validation").fields
+    part = evaluate(predictor_on(path, domain_of(dataset, 16)), dataset, "validation").fields
     assert len(everything.nodes) == dataset.n_samples
     assert np.allclose(everything.nodes[rows], part.nodes, rtol=1e-4, atol=1e-4 * np.abs(part.nodes).max())
+
+
+def test_evaluate_and_predict_cover_all_meshes_of_a_file(made, meshes_file, tmp_path, capsys):
+    path, data = made[0], Dataset(meshes_file)
+    assert main(["evaluate", str(path), "--data", str(meshes_file), "--device", "cpu", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    own = [evaluate(predictor_on(path, domain_of(data, 16, j)), data, "validation", j) for j in (0, 1)]
+    errors = np.concatenate([e.scores.samples["relative_l2"] for e in own])
+    assert said["samples"] == len(errors) == len(data.part("validation")) and min(len(e.fields.nodes) for e in own)
+    assert np.isclose(said["mean"]["relative_l2"], errors.mean(), rtol=1e-6)
+
+    out = tmp_path / "p.npz"
+    assert main(["predict", str(path), "--input", str(meshes_file), "--out", str(out), "--device", "cpu"]) == 0
+    with np.load(out) as file:
+        assert np.array_equal(file["mesh_of_sample"], data.mesh_of_sample)
+        assert np.array_equal(file["sample"], np.arange(40))
+        nodes, forms = file["nodes"], file["forms"]
+    for j, e in enumerate(own):
+        rows, size = data.part("validation").on_mesh(j), data.meshes[j].complex.n_vertices
+        assert np.allclose(nodes[rows, :size], e.fields.nodes, rtol=1e-4, atol=1e-4 * np.abs(nodes).max())
+        length = e.fields.forms.shape[1]
+        assert np.allclose(forms[rows, :length], e.fields.forms, rtol=1e-4, atol=1e-4 * np.abs(forms).max())
+        assert not nodes[rows, size:].any() and not forms[rows, length:].any()
+
+
+def test_a_model_of_one_mesh_refuses_a_file_of_several(meshes_file, aero_file, tmp_path):
+    config = {"variant": "paper", "n_modes": 16, "fiber_width": 2, "fiber_depth": 1, "fiber_modes": 2}
+    make_folder(tmp_path, RunSpec(TrainingConfig("hsd", config, epochs=1), data=str(aero_file), device="cpu"))
+    path = run(tmp_path)
+    with pytest.raises(InputError, match=r"has 2 meshes, but this .* is bound to the one") as error:
+        predict_all(predictors(path, Dataset(meshes_file), device="cpu"), Dataset(meshes_file))
+    assert error.value.kind == "mesh_bound"
 
 
 def test_a_paper_variant_refuses_another_mesh(tmp_path, aero_file):
