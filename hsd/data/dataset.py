@@ -155,6 +155,16 @@ class Part:
         """Numbers of this part's samples on one mesh."""
         return self.index[self.dataset.mesh_of_sample[self.index] == mesh]
 
+    def first(self, n: int) -> Part:
+        """The first n samples (all where there are no more), taken from the meshes by turns until one has no more."""
+        meshes = self.dataset.mesh_of_sample[self.index]
+        turn = np.empty(len(self), np.int64)  # place of each sample among those of its mesh
+        for mesh in np.unique(meshes):
+            on_it = np.flatnonzero(meshes == mesh)
+            turn[on_it] = np.arange(len(on_it))
+        chosen = np.lexsort((meshes, turn))[:n]
+        return Part(self.dataset, self.name, np.sort(self.index[chosen]))
+
     def blocks(self, key: str, mesh: int = 0, size: int = 256):
         """Rows of one of :attr:`Dataset.keys` on one mesh, float64, ``size`` at a time, filling zeros cut off."""
         rows = self.on_mesh(mesh)

@@ -38,9 +38,11 @@ class Normaliser:
     channels: Mapping[str, Channel]
 
     @classmethod
-    def fit(cls, dataset: Dataset) -> Normaliser:
-        """From the training samples; nothing else is read.  Raises InputError (no_split, empty_part)."""
+    def fit(cls, dataset: Dataset, n_train: int = 0) -> Normaliser:
+        """From the training samples, the first ``n_train`` of them (:meth:`hsd.data.dataset.Part.first`; 0: all);
+        nothing else is read.  Raises InputError (no_split, empty_part)."""
         part = dataset.part("train")
+        part = part.first(n_train) if n_train else part
         channels = {f"input/{spec.name}": _form_channel(part, f"input/{spec.name}", spec) for spec in dataset.inputs}
         state = dataset.schema.state
         if state is not None:

@@ -25,7 +25,7 @@ class TrainingConfig:
     schedule            : "cosine" (a warm-up over 5 % of the steps, then cosine to zero) or "constant"
     clip                : largest norm of the gradient
     patience            : epochs without a better validation error before it stops, 0: never
-    n_train             : training samples used, 0: all
+    n_train             : training samples used (by turns from the meshes, scaled by their own statistics), 0: all
     seed                : of the first weights and the order of the batches;  compile: torch.compile, slow to begin
     loss                : weights by the names of hsd.metrics.losses; None: relative ⋆-norm of the form (of the node
                           values for models that make none)

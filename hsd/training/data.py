@@ -80,19 +80,12 @@ def domain_of(dataset: Dataset, n_modes: int, mesh: int = 0, progress: Progress 
     return Domain.from_mesh(dataset.meshes[mesh], spec, dataset.named_fields(mesh), frame, progress, ground)
 
 
-def samples_of(part: Part, domain: Domain, normaliser: Normaliser, mesh: int = 0, limit: int = 0) -> Samples:
-    """The samples of a part on one mesh (the first ``limit``, 0: all), normalised."""
+def samples_of(part: Part, domain: Domain, normaliser: Normaliser, mesh: int = 0) -> Samples:
+    """The samples of a part on one mesh, normalised."""
     dataset = part.dataset
 
     def read(key: str) -> np.ndarray:
-        blocks, count = [], 0
-        for block in part.blocks(key, mesh):
-            blocks.append(normaliser.apply(key, block).astype(np.float32))
-            count += len(block)
-            if limit and count >= limit:
-                break
-        rows = np.concatenate(blocks)
-        return rows[:limit] if limit else rows
+        return np.concatenate([normaliser.apply(key, block).astype(np.float32) for block in part.blocks(key, mesh)])
 
     coefficients = {name: read(f"coefficient/{name}") for name in dataset.schema.fields}
     source = read(f"input/{dataset.inputs[0].name}")
@@ -101,7 +94,7 @@ def samples_of(part: Part, domain: Domain, normaliser: Normaliser, mesh: int = 0
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """Training and validation samples, one entry a mesh, with the normaliser fitted on the training part."""
+    """Training and validation samples, one entry a mesh, with the normaliser fitted on those for training."""
 
     dataset: Dataset
     normaliser: Normaliser
@@ -117,18 +110,22 @@ class TrainingData:
         fiber_lifts: int | None = None,
         progress: Progress = silent,
     ) -> TrainingData:
-        """Raises InputError (no_split, empty_part, node_target, inputs)."""
+        """``n_train`` : training samples used, by turns from the meshes; 0: all.
+
+        Raises InputError (no_split, empty_part, node_target, inputs).
+        """
         progress("normaliser", None)
-        normaliser = Normaliser.fit(dataset)
+        normaliser = Normaliser.fit(dataset, n_train)
         parts = {name: dataset.part(name) for name in ("train", "validation")}
+        if n_train:
+            parts["train"] = parts["train"].first(n_train)
         out: dict[str, list[Samples]] = {"train": [], "validation": []}
         for mesh in range(len(dataset.meshes)):
             domain = domain_of(dataset, n_modes, mesh, progress)
             for name, part in parts.items():
                 if not len(part.on_mesh(mesh)):
                     continue
-                limit = n_train // len(dataset.meshes) if name == "train" else 0
-                samples = samples_of(part, domain, normaliser, mesh, limit)
+                samples = samples_of(part, domain, normaliser, mesh)
                 if fiber_lifts is not None:
                     progress(f"resolvent features, {name}", None)
                     samples = samples.with_fiber(fiber_lifts)

@@ -55,7 +55,7 @@ class Observer:
         with torch.random.fork_rng():
             model = make_model(config.model, domain, schema.task, **config.model_config)
         about = {"domain": {"mesh_hash": domain.mesh.content_hash}}
-        self.predictor = Predictor(model, Normaliser.fit(self.dataset), about, domain)
+        self.predictor = Predictor(model, Normaliser.fit(self.dataset, config.n_train), about, domain)
         self.ground = Ground(domain.mesh, schema.star, schema.bc)
 
     def stamp(self) -> int:

@@ -11,7 +11,7 @@ from hsd.data.normaliser import Channel, Normaliser
 from hsd.data.splits import PARTS
 from hsd.dec.operators import DEC
 from hsd.errors import HsdError, InputError
-from tests.data.datasets import KINDS, contents, write
+from tests.data.datasets import KINDS, N, contents, write
 
 
 def spoil(path, part: str, value: float) -> None:
@@ -33,6 +33,17 @@ def test_fit_cannot_see_other_samples_than_those_for_training(tmp_path, kind, pa
     before = Normaliser.fit(Dataset(path))
     spoil(path, part, value)
     assert Normaliser.fit(Dataset(path)) == before
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_fit_on_the_first_samples_is_fit_on_a_file_that_has_no_others_for_training(tmp_path, kind):
+    path = write(tmp_path / "a.npz", kind)
+    data = Dataset(path)
+    limited = Normaliser.fit(data, 5)
+    split = np.where(np.asarray(data.split) == PARTS["train"], PARTS["test"], np.asarray(data.split))
+    split[data.part("train").first(5).index] = PARTS["train"]
+    assert limited == Normaliser.fit(Dataset(write(tmp_path / "b.npz", kind, split=split))) != Normaliser.fit(data)
+    assert Normaliser.fit(data, N) == Normaliser.fit(data, 0) == Normaliser.fit(data)
 
 
 @pytest.mark.parametrize("kind", KINDS)

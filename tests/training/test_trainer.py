@@ -16,8 +16,10 @@ import pytest
 import torch
 
 from hsd.data.dataset import Dataset
+from hsd.data.normaliser import Normaliser
 from hsd.errors import InputError, SolverError
 from hsd.training.config import TrainingConfig
+from hsd.training.data import TrainingData
 from hsd.training.memory import enough_memory
 from hsd.training.run import make_trainer
 from hsd.training.step_log import STEPS
@@ -219,6 +221,30 @@ def test_two_processes_train_as_one(aero_file, tmp_path):
     for a, b in zip(curve(tmp_path / "one"), curve(tmp_path / "two"), strict=True):
         assert np.isclose(a["validation"], b["validation"], rtol=1e-4)
         assert np.isclose(a["train_loss"], b["train_loss"], rtol=1e-4)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 1000])
+def test_a_limited_run_trains_on_so_many_samples_shared_by_the_meshes(meshes_file, n):
+    data = Dataset(meshes_file)
+    opened = TrainingData.open(data, 8, n)
+    there = [len(data.part("train").on_mesh(j)) for j in (0, 1)]
+    counts = [len(s) for s in opened.train]
+    assert sum(counts) == min(n, sum(there)) and 0 not in counts
+    if n <= 2 * min(there):
+        assert counts == [c for c in ((n + 1) // 2, n // 2) if c]
+    assert len(opened.validation) == 2 and opened.normaliser == Normaliser.fit(data, n)
+
+
+def test_on_one_mesh_the_first_samples_are_those_of_the_smallest_numbers(aero_file):
+    data = Dataset(aero_file)
+    whole, some = TrainingData.open(data, 8), TrainingData.open(data, 8, 6)
+    raw = [d.normaliser.invert("target", d.train[0].batch.target.double().numpy()) for d in (whole, some)]
+    assert len(raw[1]) == 6 and np.allclose(raw[0][:6], raw[1], rtol=1e-5, atol=1e-6 * np.abs(raw[1]).max())
+    assert whole.normaliser != some.normaliser
+    star = some.domain.sparse("target_star")
+    target = some.train[0].batch.target
+    energy = (target * star(target)).sum(dim=1).mean() / some.domain.tensor("vertex_measure").sum()
+    assert abs(float(energy) - 1) < 1e-4  # the scale is that of the samples trained on
 
 
 def test_too_little_memory_is_a_sentence_and_other_errors_stay():
