@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-from hsd.errors import HsdError, check_choice
+from hsd.errors import HsdError, InputError, check_choice
 from hsd.experiments.queue import CORES, known_result, line_of, run_entry, run_folder
 from hsd.experiments.records import Records
 from hsd.experiments.shipped import LABELS, budget_of, install, label_of, refusal, shipped_path, sound, too_large
@@ -51,7 +51,7 @@ def wanted(
 
     protocol : "clock" (the suites' minutes) or "full" (3000 samples, the paper's epochs)
     minutes  : another budget in minutes (two cores, or the GPU);  the rest: other sizes, for trials
-    Raises UnknownNameError.
+    Raises UnknownNameError, InputError (no_entry) where no suite has them.
     """
     tasks = [check_choice("task", name, TASK_ORDER) for name in (TASK_ORDER if tasks is None else tasks)]
     labels = [check_choice("label of a checkpoint", m, LABELS) for m in (LABEL_ORDER if labels is None else labels)]
@@ -60,13 +60,20 @@ def wanted(
     out = []
     for task in sorted(tasks, key=TASK_ORDER.index):
         for label in sorted(labels, key=LABEL_ORDER.index):
-            entry = known[task, label]
+            entry = known.get((task, label))
+            if entry is None:
+                continue
             if protocol == "full":
                 full = EPOCHS.get(task, FULL_EPOCHS)
                 entry = replace(entry, minutes=0.0, epochs=full, n_samples=FULL_SAMPLES, batch_size=FULL_BATCH)
             changes = {"minutes": minutes, "n_samples": n_samples, "n_nodes": n_nodes}
             entry = replace(entry, **{key: value for key, value in changes.items() if value})
             out.append(replace(entry, minutes=0.0, epochs=epochs) if epochs else entry)
+    if not out:
+        raise InputError(
+            f"HSD's own size on {', '.join(tasks)} is below that of hsd-tiny, which is not trained there; name others.",
+            "no_entry",
+        )
     return out
 
 

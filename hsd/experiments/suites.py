@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hsd.data.tasks import TASKS
 from hsd.errors import check_choice
-from hsd.models.presets import PRESETS
+from hsd.models.presets import PRESETS, TINIER_ALREADY
 from hsd.models.registry import BASELINES
 from hsd.training.config import TrainingConfig
 
@@ -71,25 +72,25 @@ class Entry:
 
 
 def _models(task: str, minutes: float, **more: Any) -> list[Entry]:
-    rows = [
-        Entry("hsd", task, "hsd", {}, minutes, **more),
-        Entry("hsd tiny", task, "hsd", PRESETS["tiny"], minutes, **more),
-    ]
+    rows = [Entry("hsd", task, "hsd", {}, minutes, **more)]
+    if task not in TINIER_ALREADY:
+        rows.append(Entry("hsd tiny", task, "hsd", PRESETS["tiny"], minutes, **more))
     rows.append(Entry("hsd paper", task, "hsd", PRESETS["paper"], minutes, **more))
     return rows + [Entry(name, task, name, {}, minutes, **more) for name in BASELINES]
 
 
-TRANSPORT_ROWS: dict[str, dict[str, Any]] = {  # "full" has 256 modes, 12 layers and the global path
+TRANSPORT_ROWS: dict[
+    str, dict[str, Any]
+] = {  # "full": resolvent fiber, global path, penalty, 256 modes, 12 tied layers
     "full": {},
-    "without commutator": {"fiber": "both", "commutator": False},
-    "with commutator": {"fiber": "both", "commutator": True},
-    "without projection": {"fiber": "grid", "project": False},
-    "with projection": {"fiber": "grid"},
     "without fiber": {"fiber": "none"},
     "without global path": {"global_path": False},
-    "with product layers": {"products": 4},
-    "grid fiber": {"fiber": "grid"},
     "without stability penalty": {"penalty": 0.0},
+    "product layers": {"products": 4},
+    "grid fiber": {"fiber": "grid"},
+    "grid fiber, without projection": {"fiber": "grid", "project": False},
+    "both fibers": {"fiber": "both"},
+    "both fibers, commutator": {"fiber": "both", "commutator": True},
     "paper": PRESETS["paper"],
     "64 modes": {"n_modes": 64},
     "128 modes": {"n_modes": 128},
@@ -97,6 +98,11 @@ TRANSPORT_ROWS: dict[str, dict[str, Any]] = {  # "full" has 256 modes, 12 layers
     "8 layers": {"layers": 8},
     "untied": {"tied": False},
 }
+"""Rows of the ablation on transport: entries of the config beside the task's own.
+
+What the default lacks (commutator, product layers) is added, not left out; a row "A, B" differs from row "A" by B alone
+(:func:`compared_with`), all others from "full".
+"""
 OTHER_ROWS: dict[str, dict[str, Any]] = {
     "full": {},
     "without fiber": {"fiber": "none"},
@@ -156,6 +162,12 @@ def suite(name: str) -> list[Entry]:
     """Raises UnknownNameError, naming the known suites."""
     check_choice("suite", name, SUITES)
     return SUITES[name]
+
+
+def compared_with(label: str, labels: Iterable[str]) -> str:
+    """The row of an ablation that a row differs from by one thing: "A" for "A, B" where there is one, else "full"."""
+    first = label.rpartition(", ")[0]
+    return first if first in labels else "full"
 
 
 def long_rows(task: str, models: tuple[str, ...], minutes: float = 30.0) -> list[Entry]:

@@ -165,7 +165,7 @@ def ablations(view: View) -> None:
         record_choice(runs, "ablations")
         changes = {v: c for v, c in zip(table["variant"], table["change"]) if c is not None and v != "full"}
         if changes:
-            title = f"change of {SHORT[metric]} against the full model, {part}"
+            title = f"change of {SHORT[metric]} against the full model (“A, B”: against “A”), {part}"
             st.plotly_chart(
                 figures.change_figure(changes, title, figure_ink(get_state())), theme=None, key="benchmarks/changes",
                 alt=title,
@@ -182,7 +182,8 @@ def ablations(view: View) -> None:
             st.code(data.command_ablation(name), language="bash", wrap_lines=True)
     st.caption(
         f"Every variant differs from “full”, HSD's default on {view.task.title}, only by the config named, and had the "
-        f"same {entries[0].minutes:g} minutes. One seed each: small changes may be chance."
+        f"same {entries[0].minutes:g} minutes. “A, B” is compared with “A”, every other one with “full”: what the "
+        "default lacks is added. One seed each: small changes may be chance."
     )
     if name in published.ABLATION:
         st.markdown(f"**Paper's ablations** (MSE) {OTHER_DATA}")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from hsd.experiments import published
+from hsd.experiments.suites import compared_with
 from hsd.experiments.tables import ALWAYS, PAPER_MARGIN, SHORT, TRIVIAL, row_of, standing, trivial_errors
 from hsd.metrics.definitions import DEFINITIONS
 from hsd.ui.benchmarks_data import LABELS, Run
@@ -207,24 +208,25 @@ def seed_rows(runs: Sequence[Run], part: str) -> Table:
 
 
 def ablation_rows(runs: Sequence[Run], task: str, part: str, metric: str) -> Table:
-    """Variant, what differs in its config, error, change against the full model; the paper's MSE beside."""
-    full = next((run for run in runs if run.record["label"] == "full"), None)
-    reference = (full.record.get(part) or {}).get(metric) if full else None
+    """Variant, what differs in its config, error, change against the variant that it is compared with (see
+    :func:`hsd.experiments.suites.compared_with`); the paper's MSE beside."""
+    errors = {run.record["label"]: (run.record.get(part) or {}).get(metric) for run in runs}
     theirs = published.ABLATION.get(task, {})
     rows = []
     for run in runs:
-        value = (run.record.get(part) or {}).get(metric)
-        change = value / reference - 1 if value is not None and reference else None
         label = run.record["label"]
+        value, against = errors[label], compared_with(label, errors)
+        reference = errors.get(against)
+        change = value / reference - 1 if value is not None and reference else None
         rows.append(
             [
                 label, ", ".join(f"{k} = {v}" for k, v in run.record["config"].items()) or "the default of the task",
-                value, change, run.record["parameters"], run.record["training"]["epochs"], theirs.get(label),
+                value, change, against, run.record["parameters"], run.record["training"]["epochs"], theirs.get(label),
                 run.state, run.record["entry"],
             ]
         )  # fmt: skip
-    heads = ("variant", "config", SHORT[metric], "change", "parameters", "epochs", "paper's MSE", "protocol", ENTRY)
-    return columns_of(rows, heads)
+    heads = ("variant", "config", SHORT[metric], "change", "against", "parameters", "epochs", "paper's MSE", "protocol")
+    return columns_of(rows, (*heads, ENTRY))
 
 
 def transfer_table(rows: Sequence[Mapping[str, Any]]) -> Table:
