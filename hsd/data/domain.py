@@ -24,7 +24,7 @@ from hsd.hodge.cache import cache_key, cached, write_atomically
 from hsd.linalg import Progress, silent
 from hsd.mesh.mesh import Mesh
 
-FORMAT = "hsd-domain-2"
+FORMAT = "hsd-domain-3"
 
 
 FIBER_LIFTS = (1.0, 2.0, 0.5)

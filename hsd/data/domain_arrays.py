@@ -181,20 +181,32 @@ class Builder:
         self.arrays |= {
             "chi": chi,
             "chi_hat": hat,
-            "chi_fiber": np.stack([self._orthogonal(self.raise_or_lower(f)) for f in stack], axis=1),  # (N_t, 4, m)
+            "chi_fiber": np.stack([self._beyond(f) for f in stack], axis=1),  # (N_t, 4, m)
         }
 
     @property
     def n_resolvents(self) -> int:
         return len(RESOLVENT_SHIFTS) if self.spec.source[0] in (0, self.ground.mesh.dim) else 0
 
-    def resolvent(self, j: int, forms: np.ndarray) -> np.ndarray:
-        """(Δ_s + s_j)⁻¹ of forms (N_s, m), s_j = RESOLVENT_SHIFTS[j] · λ_K, for s = 0 and s = n."""
-        shift = RESOLVENT_SHIFTS[j] * float(self.source.eigenvalues.max())
-        return self.ground.resolvent(self.spec.source[0], shift, forms)
+    @property
+    def cutoff(self) -> float:
+        """λ_K, the largest eigenvalue among the source's modes."""
+        return float(self.source.eigenvalues.max())
 
-    def _orthogonal(self, forms: np.ndarray) -> np.ndarray:
-        """(I − ΦΦᵀ⋆) in the target's degree, twice."""
+    def resolvent(self, j: int, forms: np.ndarray) -> np.ndarray:
+        """(1 + s_j) λ_K (Δ_s + s_j λ_K)⁻¹ of forms (N_s, m), s_j of RESOLVENT_SHIFTS, for s = 0 and s = n.
+
+        It has no unit and takes a form of eigenvalue λ_K to itself, whatever the unit of length.
+        """
+        shift = RESOLVENT_SHIFTS[j]
+        solved = self.ground.resolvent(self.spec.source[0], shift * self.cutoff, forms)
+        return (1 + shift) * self.cutoff * solved
+
+    def _beyond(self, forms: np.ndarray) -> np.ndarray:
+        """Forms of the source beyond its modes as forms of the target beyond its own: d/√λ_K, δ/√λ_K or the identity,
+        then (I − ΦΦᵀ⋆), twice."""
+        if self.spec.source[0] != self.spec.target[0]:
+            forms = self.raise_or_lower(forms) / np.sqrt(self.cutoff)
         for _ in range(2):
             forms = forms - self.target.modes @ self.target.coefficients(forms)
         return forms
@@ -205,7 +217,7 @@ class Builder:
         There are none, (N_t, 0, B), for sources of degree 0 < s < n.
         """
         rest = forms - self.source.modes @ self.source.coefficients(forms)
-        solved = [self._orthogonal(self.raise_or_lower(self.resolvent(j, rest))) for j in range(self.n_resolvents)]
+        solved = [self._beyond(self.resolvent(j, rest)) for j in range(self.n_resolvents)]
         return np.stack(solved, axis=1) if solved else np.zeros((self.target.modes.shape[0], 0, forms.shape[1]))
 
     def _named_fields(self) -> None:
@@ -219,7 +231,12 @@ class Builder:
                 self.arrays[f"contraction/{name}"] = self._contraction(fields)
 
     def _contraction(self, fields: NamedFields) -> np.ndarray:
-        """A_i = Φᵀ ⋆ (v_i·∇Φ), skew-symmetrised, (m, K, K): exact integrals of Whitney fields, degree-2 rule."""
+        """A_i = G^(-1/2) skew(∫ φ_j v_i·∇φ_k) G^(-1/2), G = ∫ φ_j φ_k, (m, K, K): coefficients of v_i·∇ on the modes.
+
+        Integrals are exact for Whitney fields (degree-2 rule).  The modes are orthonormal in the lumped ⋆_0; with G, by
+        which the lumped mass differs from the exact one, the speed at which A carries a mode is of fourth order in the
+        edge length instead of second, so that one set of weights fits coarse and fine meshes.
+        """
         mesh = self.ground.mesh
         turned = fields.reading == "flux"
         at_points, weights, _ = whitney_quadrature(mesh, 1, rotate=turned)
@@ -228,10 +245,12 @@ class Builder:
         gradients = (plain @ d_modes).reshape(len(weights), -1, d_modes.shape[1])  # (Q, D, K)
         values = _vertex_values(mesh, len(weights)) @ self.source.modes  # (Q, K)
         vectors = (at_points @ fields.values).reshape(len(weights), gradients.shape[1], -1)  # (Q, D, m)
+        weighted = values.T * weights
+        exact, turn = np.linalg.eigh(weighted @ values)
+        root = (turn / np.sqrt(exact)) @ turn.T
         out = []
         for i in range(vectors.shape[2]):
-            along = np.einsum("qd,qdk->qk", vectors[:, :, i], gradients)
-            a = values.T @ (weights[:, None] * along)
+            a = root @ weighted @ np.einsum("qd,qdk->qk", vectors[:, :, i], gradients) @ root
             out.append((a - a.T) / 2)
         return np.array(out)
 

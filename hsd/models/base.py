@@ -97,6 +97,8 @@ class Operator(nn.Module):
     reads: ClassVar[str] = "node values"
     mesh_free: ClassVar[bool] = True
     """Whether a trained model runs on other meshes of the domain's shape."""
+    version: ClassVar[int] = 1
+    """Raised when weights, constants or training rules change, so that what was trained before counts as older."""
     micro_batch: ClassVar[int] = 0
     """Samples at once that train in 8 GB on 3000 vertices, 0: a common batch of 64 fits whole."""
     Config: ClassVar[type[ModelConfig]] = ModelConfig

@@ -17,6 +17,7 @@ from hsd.nn.bracket_flow import BracketFlow
 from hsd.nn.filters import N_BANDS, Filter, apply_filter, filter_features, parts_of
 from hsd.nn.global_path import GlobalPath
 from hsd.nn.grid_fiber import Commutator, GridFiber
+from hsd.nn.harmonic import constrained
 from hsd.nn.hodge_paper import PaperLayer
 from hsd.nn.mlp import mlp
 from hsd.nn.pseudo_spectral import ProductLayer, advection
@@ -24,6 +25,8 @@ from hsd.nn.pseudo_spectral import ProductLayer, advection
 VARIANTS = ("spectral", "paper")
 REACH = 12.0
 """Spectral norm, root mean square over training samples, that the matrices of v·∇ are scaled to."""
+CONSERVED = 1e-4
+"""Largest difference of harmonic coefficients, relative to the fields, with which data count as conserving them."""
 NOISE = 3
 """Random coefficient vectors that the stability penalty sees at once."""
 PENALTY_SHARE = 1 / 3
@@ -87,17 +90,19 @@ class HSD(Operator):
     """ω = Φ c̃ + (I − ΦΦᵀ⋆) fiber, with the harmonic entries of c̃ set to the reference (P-3, Algorithm 1).
 
     Holds for any weights: the fiber is ⋆-orthogonal to Φ; harmonic coefficients equal the reference where the task
-    knows one; where the target's degree differs from the source's, the base and the resolvent fiber lie in d Ω^s
+    knows one, or, where source and target have one degree, the source's if all training samples conserve them; where the target's degree differs from the source's, the base and the resolvent fiber lie in d Ω^s
     (δ Ω^s) plus the harmonic fields, so that dω = 0 (δω = 0) holds to rounding; variant "spectral" depends on the
     modes only through their eigenspaces.
     """
 
     name = "hsd"
     title = "HSD"
+    version = 2
     citation = "Hodge Spectral Duality operators; this project's paper"
     differences = (
         "Variant 'spectral': filters of λ, coefficient layers, products and invariants replace the gated network on "
-        "raw coefficients; a resolvent fiber replaces the grid. Variant 'paper' is the published form."
+        "raw coefficients; a resolvent fiber replaces the grid. Variant 'paper' is the published form. The commutator of "
+        "either reads node values of the form and of the base, not their derivatives at quadrature points."
     )
     reads = "cochains through their Hodge coefficients"
     Config = HSDConfig
@@ -120,6 +125,7 @@ class HSD(Operator):
         if self.network is None:
             self.layers = nn.ModuleList(PaperLayer(domain, self.config) for _ in range(2))
         self.mesh_free = self.network is not None
+        self.register_buffer("conserves", torch.tensor(True))
 
     @classmethod
     def fiber_lifts(cls, config: HSDConfig) -> int | None:
@@ -128,16 +134,19 @@ class HSD(Operator):
 
     def predict(self, batch: Batch, domain: Domain) -> Prediction:
         reference = reference_coefficients(batch, domain)
+        holds = self.conserves if domain.reference_name is None else None
         if self.network is not None:
-            forms = self.network(batch, domain, reference)
+            forms = self.network(batch, domain, reference, holds)
         else:
             forms = first_guess(batch, domain)
             for layer in self.layers:
-                forms = layer(forms, batch, domain, reference)
+                forms = layer(forms, batch, domain, reference, holds)
         return Prediction(forms=forms, domain=domain)
 
     def prepare(self, batch: Batch, domain: Domain) -> None:
-        """Fix the scales of the global path from training samples."""
+        """Fix from training samples the scales of the global path, and whether the harmonic part is conserved."""
+        if domain.reference_name is None and batch.target is not None:
+            self.conserves.fill_(conserves_harmonic(batch, domain))
         if self.network is not None:
             self.network.prepare(batch, domain)
 
@@ -147,6 +156,16 @@ class HSD(Operator):
         if float(torch.rand(1, generator=generator)) >= PENALTY_SHARE:
             return None
         return self.config.penalty / PENALTY_SHARE * self.network.growth(domain, generator)
+
+
+def conserves_harmonic(batch: Batch, domain: Domain) -> bool:
+    """Whether the targets of all samples have the harmonic coefficients of their sources; False for two degrees."""
+    reference = reference_coefficients(batch, domain)
+    if reference is None:
+        return False
+    found = domain.target.coefficients(batch.target)[:, domain.target.harmonic]
+    size = (batch.target * domain.sparse("target_star")(batch.target)).sum(dim=1).mean().sqrt()
+    return bool(((found - reference).abs() <= CONSERVED * size).all())
 
 
 def first_guess(batch: Batch, domain: Domain) -> torch.Tensor:
@@ -203,7 +222,9 @@ class SpectralNetwork(nn.Module):
 
     # ---- the map -------------------------------------------------------------------------------------------------
 
-    def forward(self, batch: Batch, domain: Domain, reference: torch.Tensor | None) -> torch.Tensor:
+    def forward(
+        self, batch: Batch, domain: Domain, reference: torch.Tensor | None, holds: torch.Tensor | None
+    ) -> torch.Tensor:
         features = filter_features(domain.source, domain.scale2, self.parts, self.config.hats)
         x = self.lifted(batch, domain)  # (B, C_in, N_s)
         z = apply_filter(self.into(features), x @ domain.source.star_modes)  # (B, C, K)
@@ -214,7 +235,9 @@ class SpectralNetwork(nn.Module):
         along = advection(batch, domain)
         z = self.evolve(z, features, domain, along if along is None else along * self.reach)
         c = self.to_target(apply_filter(self.out(features), z)[:, 0], domain)
-        c = self.with_harmonic(c, harmonic, reference, domain)
+        if self.own_harmonic and harmonic is not None:  # of two degrees, and no field of the task says it
+            reference, holds = harmonic @ domain.tensor("harmonic_frame").T, None
+        c = constrained(c, domain.target, reference, holds)
         base = domain.target.synthesise(c)
         fiber = self.fiber(batch, base, amounts, domain)
         if fiber is None:
@@ -265,16 +288,6 @@ class SpectralNetwork(nn.Module):
         i, j = domain.pairs.T
         out = c.new_zeros(len(c), domain.target.n_modes)
         return out.index_copy(1, j, c[:, i] * (domain.source.eigenvalues[i] * domain.scale2).sqrt())
-
-    def with_harmonic(
-        self, c: torch.Tensor, harmonic: torch.Tensor | None, reference: torch.Tensor | None, domain: Domain
-    ) -> torch.Tensor:
-        columns = torch.nonzero(domain.target.harmonic)[:, 0]
-        if reference is None and self.own_harmonic and harmonic is not None:
-            reference = harmonic @ domain.tensor("harmonic_frame").T
-        if reference is None:
-            return c
-        return c.index_copy(1, columns, reference.to(c.dtype))
 
     def fiber(
         self, batch: Batch, base: torch.Tensor, amounts: torch.Tensor | None, domain: Domain

@@ -46,10 +46,12 @@ class GlobalPath(nn.Module):
 
     @torch.no_grad()
     def fit(self, x: torch.Tensor, batch: Batch, domain: Domain) -> None:
-        """Set mean and standard deviation of the inputs from training samples."""
+        """Set mean and standard deviation of the inputs from training samples; constant inputs are not scaled."""
         p = self.invariants(x, batch, domain)
         self.mean.copy_(p.mean(dim=0))
-        self.deviation.copy_(p.std(dim=0).clamp(min=1e-6 * (1 + p.abs().amax(dim=0))))
+        spread = p.std(dim=0, correction=0)
+        least = 1e-6 * (1 + p.abs().amax(dim=0))
+        self.deviation.copy_(torch.where(spread > least, spread, torch.ones_like(spread)))
 
     def forward(self, x: torch.Tensor, batch: Batch, domain: Domain) -> tuple[torch.Tensor, torch.Tensor]:
         p = (self.invariants(x, batch, domain) - self.mean) / self.deviation

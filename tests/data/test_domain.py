@@ -15,6 +15,7 @@ from hsd.data.ground import Ground
 from hsd.data.tasks.base import NamedFields
 from hsd.dec.flat import flat
 from hsd.errors import InputError
+from hsd.mesh.mesh import Mesh
 from tests.meshes import mesh_of
 
 CASES = {
@@ -98,7 +99,7 @@ def test_resolvent_inverts_the_shifted_laplacian_and_its_fiber_is_orthogonal(cas
     dec = builder.ground.dec
     for j, factor in enumerate(RESOLVENT_SHIFTS):
         shift = factor * domain.arrays["source/eigenvalues"].max()
-        x = builder.resolvent(j, forms)
+        x = builder.resolvent(j, forms) / ((1 + factor) * shift / factor)
         back = np.column_stack([dec.laplacian(s) @ column for column in x.T]) + shift * x
         assert np.abs(back - forms).max() < 1e-7 * np.abs(forms).max()
     fiber = builder.fiber(forms)
@@ -163,6 +164,43 @@ def test_contraction_is_skew_and_differentiates_along_the_field():
     assert np.linalg.norm(norm * (got - expected)) < 0.03 * np.linalg.norm(norm * expected)
 
 
+def speed_error(n: int, m: int) -> float:
+    """Relative error of the speed at which A, of the rotation of a torus, carries cos mθ into sin mθ."""
+    mesh = mesh_of("torus", n)
+    x = mesh.points
+    rotation = flat(mesh, np.column_stack([-x[:, 1], x[:, 0], 0 * x[:, 0]]))
+    spec = DomainSpec((0, "scalar"), (0, "scalar"), 150, 8)
+    arrays = Builder(Ground(mesh), spec, {"v": NamedFields(1, "circulation", rotation[:, None])}).run()
+    theta = np.arctan2(x[:, 1], x[:, 0])
+    c, s = (arrays["source/star_modes"].T @ wave(m * theta) for wave in (np.cos, np.sin))
+    return abs(-(s @ arrays["contraction/v"][0] @ c) / np.sqrt((c @ c) * (s @ s)) / m - 1)
+
+
+def test_contraction_carries_waves_at_their_speed_to_fourth_order_in_the_edge_length():
+    coarse, fine = speed_error(500, 6), speed_error(2000, 6)
+    assert coarse < 0.01 and np.log(coarse / fine) / np.log(4) > 1.6  # in the number of vertices, 2 is fourth order
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if CASES[c][1][0] in (0, mesh_of(CASES[c][0], 300).dim)])
+def test_fiber_features_have_no_unit_and_keep_the_size_of_what_lies_beyond_the_modes(case):
+    domain, builder = made(case)
+    mesh = domain.mesh
+    large = Mesh.from_cells(1000 * mesh.points, mesh.oriented_cells(), mesh.name)
+    other = Builder(Ground(large), domain.spec, fields_of(Ground(large), case))
+    other.run()
+    value = domain.arrays["source_value"]
+    forms = np.random.default_rng(3).standard_normal((4, len(value)))
+    sizes = []
+    for b, by in ((builder, value), (other, other.arrays["source_value"])):
+        fiber = b.fiber((forms / by).T)
+        star = b.ground.dec.star(domain.spec.target[0])
+        rest = (forms / by).T - b.source.modes @ b.source.coefficients((forms / by).T)
+        given = np.sqrt(np.einsum("nb,nb->b", rest, b.ground.dec.star(domain.spec.source[0]) @ rest))
+        sizes.append([np.sqrt(np.einsum("nb,nb->b", f, star @ f)) / given for f in fiber.transpose(1, 0, 2)])
+    assert np.allclose(*sizes, rtol=1e-6)
+    assert np.min(sizes) > 0.02 and np.max(sizes) < 50
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_moments_are_the_coordinates_read_in_the_degree_of_the_source(case):
     domain, builder = made(case)
@@ -199,7 +237,7 @@ def test_broken_domain_files_are_refused_in_one_sentence(tmp_path):
     np.savez(tmp_path / "other.npz", a=np.zeros(3))
     with np.load(path) as data:
         entries = {name: data[name] for name in data.files}
-    entries["head"] = np.array(str(entries["head"]).replace("hsd-domain-2", "hsd-domain-9"))
+    entries["head"] = np.array(str(entries["head"]).replace("hsd-domain-3", "hsd-domain-9"))
     np.savez(tmp_path / "newer.npz", **entries)
     (tmp_path / "cut.npz").write_bytes(whole[: len(whole) // 2])
     (tmp_path / "text.npz").write_bytes(b"not a domain")

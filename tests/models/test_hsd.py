@@ -94,6 +94,28 @@ def test_mass_is_exact(name, variant):
     assert float(((out - batch.source) @ weights / mass).abs().max()) < 1e-10
 
 
+@pytest.mark.parametrize("variant", ("default", "paper"))
+def test_data_that_do_not_conserve_the_mean_are_not_forced_to(variant):
+    """Where source and target have one degree, the harmonic part is set only if all training samples conserve it."""
+    domain, batch = domain_of("toroidal_transport"), batch_of("toroidal_transport")
+    squares = replace(batch, target=batch.source.square())
+    mean = domain.tensor("vertex_measure") / domain.tensor("vertex_measure").sum()
+    for samples, conserves in ((batch, True), (squares, False)):
+        model = random_model("toroidal_transport", variant, domain, samples)
+        assert bool(model.conserves) == conserves
+        with torch.no_grad():
+            same = torch.allclose(model(samples, domain).forms @ mean, samples.source @ mean, atol=1e-5)
+        assert same == conserves
+
+
+def test_one_training_sample_is_enough_to_prepare():
+    domain, batch = domain_of("external_aerodynamics"), batch_of("external_aerodynamics")
+    model = make_model("hsd", domain, None)
+    model.prepare(batch[:1], domain)
+    with torch.no_grad():
+        assert torch.isfinite(model(batch, domain).forms).all()
+
+
 def rotated(domain: Domain, seed: int) -> Domain:
     """The same domain with signs flipped and blocks of equal eigenvalues rotated, all derived arrays with them."""
     rng = np.random.default_rng(seed)
