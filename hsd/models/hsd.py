@@ -90,9 +90,10 @@ class HSD(Operator):
     """ω = Φ c̃ + (I − ΦΦᵀ⋆) fiber, with the harmonic entries of c̃ set to the reference (P-3, Algorithm 1).
 
     Holds for any weights: the fiber is ⋆-orthogonal to Φ; harmonic coefficients equal the reference where the task
-    knows one, or, where source and target have one degree, the source's if all training samples conserve them; where the target's degree differs from the source's, the base and the resolvent fiber lie in d Ω^s
-    (δ Ω^s) plus the harmonic fields, so that dω = 0 (δω = 0) holds to rounding; variant "spectral" depends on the
-    modes only through their eigenspaces.
+    knows one, or, where source and target have one degree, the source's if all training samples conserve them; where
+    the target's degree differs from the source's, the base and the resolvent fiber lie in d Ω^s (δ Ω^s) plus the
+    harmonic fields, so that dω = 0 (δω = 0) holds to rounding; variant "spectral" depends on the modes only through
+    their eigenspaces.
     """
 
     name = "hsd"
@@ -101,8 +102,8 @@ class HSD(Operator):
     citation = "Hodge Spectral Duality operators; this project's paper"
     differences = (
         "Variant 'spectral': filters of λ, coefficient layers, products and invariants replace the gated network on "
-        "raw coefficients; a resolvent fiber replaces the grid. Variant 'paper' is the published form. The commutator of "
-        "either reads node values of the form and of the base, not their derivatives at quadrature points."
+        "raw coefficients; a resolvent fiber replaces the grid. Variant 'paper' is the published form. The commutator "
+        "of either reads node values of the form and of the base, not their derivatives at quadrature points."
     )
     reads = "cochains through their Hodge coefficients"
     Config = HSDConfig
