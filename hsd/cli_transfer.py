@@ -9,10 +9,10 @@ from pathlib import Path
 from hsd.cli_progress import Progress
 from hsd.cli_text import table, whole_number
 
-NOTE = """error: mean relative L2 of node values over the samples, realised on each mesh by the task's own solver;
-modes are those of the mesh, no weight is changed.  ratio: error / error on the mesh of training.  truth differs:
-relative L2 between the truth here and that of the mesh of training, interpolated linearly.  A model that gives one
-field for all meshes comes no nearer than about that: so much of the truth is the solver's discretisation.
+NOTE = """error: mean relative L2 of node values over the samples, realised on each mesh by the task's own solver; modes
+are those of the mesh, no weight is changed.  ratio: error / error on the mesh of training.  to fine: the same against
+one truth for all meshes, solved with four times the vertices and interpolated linearly.  own truth to fine: so much of
+the truth of a mesh is its solver's discretisation, which a model trained on another mesh cannot know.
 """
 
 
@@ -47,11 +47,13 @@ def run_transfer(args: argparse.Namespace) -> None:
             row.n_vertices,
             "refused" if row.error is None else f"{row.error:.4f}",
             None if row.ratio is None else f"{row.ratio:.3f}",
+            None if row.error_fine is None else f"{row.error_fine:.4f}",
+            None if row.ratio_fine is None else f"{row.ratio_fine:.3f}",
             f"{row.truth_gap:.4f}",
         ]
         for row in rows
     ]
-    head = ["checkpoint", "task", "nodes", "vertices", "error", "ratio", "truth differs"]
+    head = ["checkpoint", "task", "nodes", "vertices", "error", "ratio", "to fine", "ratio", "own truth to fine"]
     sys.stdout.write(table(lines, head) + "\n")
     for sentence in dict.fromkeys(row.refused for row in rows if row.refused):
         sys.stdout.write(f"[other_mesh] {sentence}\n")

@@ -1,15 +1,15 @@
 """Mesh transfer: a trained model on other meshes of its task's shape, with the modes of those meshes, not retrained.
 
 The same physical samples (records of the test part, or of another one) are realised on each mesh by the task's own
-solver, so that truths differ between meshes by the solver's discretisation.  ``truth_gap`` says by how much: a model
-that gives one field for all meshes comes no nearer than about that to truths of other meshes; one that computes with
-the operators and modes of each mesh may.
+solver, so that truths differ between meshes by the solver's discretisation.  A model that has learned the solver of its
+own mesh perfectly still errs by that difference elsewhere.  Therefore each prediction is also held against one truth
+for all meshes, solved on a fine mesh and interpolated linearly: that error says what the model itself does on a mesh.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,8 @@ from hsd.training.run import CHECKPOINT, chosen_device
 
 NODES = (1500, 7000)
 SAMPLES = 64
+FINE = 4
+"""Vertices of the fine mesh over those of the mesh of training."""
 BLOCK = 64
 """Samples predicted at once by models that ask for no smaller number."""
 
@@ -42,8 +44,8 @@ class Transferred:
     n_nodes, n_vertices : vertices aimed at, and those of the mesh;  trained_here: whether it is the mesh of training
     error     : mean over the samples of the relative L² of node values; None where the model refuses the mesh
     ratio     : error / error on the mesh of training
-    truth_gap : mean relative L² between the truth here and that of the training mesh, interpolated linearly to the
-                vertices here (so that it holds the error of that interpolation too)
+    error_fine, ratio_fine : the same against the truth of the fine mesh
+    truth_gap : mean relative L² between the truth here and that of the fine mesh
     refused   : the model's sentence, or None
     """
 
@@ -56,6 +58,8 @@ class Transferred:
     trained_here: bool
     error: float | None
     ratio: float | None
+    error_fine: float | None
+    ratio_fine: float | None
     truth_gap: float
     refused: str | None = None
 
@@ -127,8 +131,10 @@ class Samples:
         return Place(ground, made, ground.node_values(target.degree, target.reading, made.target))
 
     @cached_property
-    def locator(self) -> ClosestPoint:
-        return ClosestPoint(self.on(self.plan.n_nodes).ground.mesh)
+    def fine(self) -> tuple[Place, ClosestPoint]:
+        """The samples on the fine mesh, and what finds places on it."""
+        place = self.on(FINE * self.plan.n_nodes)
+        return place, ClosestPoint(place.ground.mesh)
 
     def domain(self, n_nodes: int, n_modes: int, grid_size: int, progress: Progress = silent) -> Domain:
         """The domain of a mesh, with its own modes and the task's fields."""
@@ -137,14 +143,14 @@ class Samples:
         fields, frame = self.task.named_fields(ground), self.task.frame(ground)
         return Domain.from_mesh(ground.mesh, spec, fields, frame, progress, ground)
 
-    def truth_gap(self, n_nodes: int) -> float:
-        """Mean relative L² between the truth of a mesh and that of the plan's, interpolated to its vertices."""
+    def fine_on(self, n_nodes: int) -> Place:
+        """The truth of the fine mesh, interpolated linearly to the vertices of another one."""
         place = self.on(n_nodes)
-        own = self.on(self.plan.n_nodes)
-        at = self.locator(place.ground.mesh.points)
-        corners = self.locator.mesh.complex.simplices(self.locator.mesh.dim)[at.cell]  # (n_vertices, n + 1)
-        moved = np.einsum("bvic,vi->bvc", own.nodes[:, corners], at.bary)
-        return mean_error(moved, place)
+        fine, locator = self.fine
+        at = locator(place.ground.mesh.points)
+        corners = locator.mesh.complex.simplices(locator.mesh.dim)[at.cell]  # (n_vertices, n + 1)
+        moved = np.einsum("bvic,vi->bvc", fine.nodes[:, corners], at.bary)
+        return replace(place, nodes=moved)
 
 
 def mean_error(nodes: np.ndarray, place: Place) -> float:
@@ -202,32 +208,36 @@ def _one(
     predictor = reference = None
     for n in dict.fromkeys((plan.n_nodes, *nodes)):
         progress(f"{plan.task}, {n} nodes: samples", None)
-        place = samples.on(n)
+        place, fine = samples.on(n), samples.fine_on(n)
         progress(f"{given.name} on {n} nodes", None)
         domain = samples.domain(n, about["n_modes"], about["grid_size"], progress).to(device)
         predictor = predictor or predictor_on(path, domain)
-        error, refused = None, None
+        errors, refused = (None, None), None
         try:
-            error = mean_error(predictions(predictor, domain, place.made), place)
+            nodes_here = predictions(predictor, domain, place.made)
+            errors = mean_error(nodes_here, place), mean_error(nodes_here, fine)
         except InputError as found:
             if found.kind not in ("other_mesh", "other_signature"):
                 raise
             refused = found.message
         if n == plan.n_nodes:
-            reference = error
+            reference = errors
+        ratios = [e / r if e is not None and r else None for e, r in zip(errors, reference)]
         out.append(
             Transferred(
-                str(given),
-                predictor.model.title,
-                plan.task,
-                len(samples),
-                n,
-                domain.n_vertices,
-                n == plan.n_nodes,
-                error,
-                error / reference if error is not None and reference else None,
-                samples.truth_gap(n),
-                refused,
+                checkpoint=str(given),
+                title=predictor.model.title,
+                task=plan.task,
+                n_samples=len(samples),
+                n_nodes=n,
+                n_vertices=domain.n_vertices,
+                trained_here=n == plan.n_nodes,
+                error=errors[0],
+                ratio=ratios[0],
+                error_fine=errors[1],
+                ratio_fine=ratios[1],
+                truth_gap=mean_error(place.nodes, fine),
+                refused=refused,
             )
         )
     return out
