@@ -17,8 +17,9 @@ class TrainingConfig:
 
     model, model_config : name in the registry and entries of its config
     epochs              : passes over the training set;  minutes: instead, a time budget, the schedule laid over the
-                          steps that fit (measured on the first ones): wall clock on a GPU, on a CPU the time that the
-                          process computes divided by its threads, so that other work on the machine costs a run nothing
+                          steps that fit (measured on the first ones, and again on the way): wall clock on a GPU, on a
+                          CPU the time that the process computes divided by its threads, so that other work on the
+                          machine costs a run nothing; with several processes it is the first one's
     batch_size          : effective batch;  micro_batch: samples at once (gradients are accumulated), 0: what the
                           model asks for, else all of them
     lr, weight_decay    : None: the model's own

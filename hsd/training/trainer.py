@@ -6,7 +6,6 @@ import json
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,38 +17,13 @@ from hsd.models.registry import make_model
 from hsd.training.config import TrainingConfig
 from hsd.training.data import TrainingData
 from hsd.training.parallel import Group
+from hsd.training.schedule import Progress, factor, lay
 from hsd.training.state import read_state, write_state
 from hsd.training.step_log import StepLog
 from hsd.training.steps import Objective, batches, validation_error
 
 Report = Callable[[dict[str, Any]], None]
-WARM_STEPS, MEASURED_STEPS = 2, 6
-"""First steps that are not timed, and steps that are, before the schedule of a run with a limit in minutes is laid."""
 SAVE_SECONDS = 20.0
-WARM_UP = 0.05
-
-
-@dataclass
-class Progress:
-    """Where a run is; all of it is in its saved state.
-
-    step, epoch, seconds : finished steps, epoch under way (from 0), training time so far
-    warm_seconds         : of these, in the steps before the measured ones
-    total_steps          : of the schedule; None until it is laid
-    done_in_epoch        : batches of the epoch that are finished;  sums: of the training loss in this epoch
-    best, best_epoch     : smallest validation error and where it was
-    """
-
-    step: int = 0
-    epoch: int = 0
-    done_in_epoch: int = 0
-    sums: list[float] = field(default_factory=lambda: [0.0, 0.0])
-    seconds: float = 0.0
-    warm_seconds: float = 0.0
-    total_steps: int | None = None
-    best: float = math.inf
-    best_epoch: int = -1
-    finished: bool = False
 
 
 class Trainer:
@@ -111,10 +85,10 @@ class Trainer:
                 p.seconds += self._clock() - begun
                 p.step, p.done_in_epoch = p.step + 1, p.done_in_epoch + 1
                 p.sums = [p.sums[0] + loss * len(rows), p.sums[1] + len(rows)]
-                self._lay_schedule()
+                lay(p, config, self.n_batches)
                 if not math.isfinite(loss):
                     self._diverged()
-                at_end = p.total_steps is not None and p.step >= p.total_steps
+                at_end = p.is_at_end
                 stopping = not at_end and self.should_stop()
                 lr = self.optimiser.param_groups[0]["lr"]
                 self.step_log.add(loss, p.step, p.epoch, lr, p.total_steps, at_end or stopping)
@@ -169,29 +143,8 @@ class Trainer:
         return math.nan
 
     def _set_lr(self) -> None:
-        p = self.progress
-        factor = 1.0
-        if self.config.schedule == "cosine" and p.total_steps:
-            warm = max(1, int(WARM_UP * p.total_steps))
-            past = min(1.0, max(0.0, (p.step - warm) / max(1, p.total_steps - warm)))
-            factor = min(1.0, (p.step + 1) / warm) * 0.5 * (1 + math.cos(math.pi * past))
-        elif self.config.schedule == "cosine":
-            factor = 0.1
         for group in self.optimiser.param_groups:
-            group["lr"] = self.base_lr * factor
-
-    def _lay_schedule(self) -> None:
-        p, config = self.progress, self.config
-        if p.total_steps is not None:
-            return
-        if not config.minutes:
-            p.total_steps = config.epochs * self.n_batches
-        elif p.step == WARM_STEPS:
-            p.warm_seconds = p.seconds
-        elif p.step >= WARM_STEPS + MEASURED_STEPS:
-            each = (p.seconds - p.warm_seconds) / MEASURED_STEPS
-            left = max(0.0, config.minutes * 60 - p.seconds)
-            p.total_steps = p.step + max(1, int(left / max(each, 1e-9)))
+            group["lr"] = self.base_lr * factor(self.progress, self.config.schedule)
 
     def _end_epoch(self) -> None:
         p, config = self.progress, self.config
@@ -222,7 +175,7 @@ class Trainer:
             entry["gpu_memory_mb"] = round(torch.cuda.max_memory_allocated() / 2**20)
         p.epoch, p.done_in_epoch, p.sums = p.epoch + 1, 0, [0.0, 0.0]
         out_of_patience = bool(config.patience) and p.epoch - 1 - p.best_epoch >= config.patience
-        p.finished = out_of_patience or (p.total_steps is not None and p.step >= p.total_steps)
+        p.finished = out_of_patience or p.is_at_end
         if self.folder is not None and self.group.is_first:
             self.folder.mkdir(parents=True, exist_ok=True)
             with (self.folder / "log.jsonl").open("a", encoding="utf-8") as log:

@@ -167,6 +167,47 @@ def test_minutes_lay_the_schedule_over_the_steps_that_fit(aero_file):
     assert 0.2 < trainer.progress.seconds / 3.0 < 3.0
 
 
+def paced(file: Path, folder: Path | None, pace, minutes: float, stop_at: float = 2.0):
+    """A trainer whose steps take ``pace(step)`` seconds of a clock of its own, and compute nothing."""
+    config = TrainingConfig("hsd", **SMALL, minutes=minutes, batch_size=8)
+    trainer = make_trainer(Dataset(file), config, folder)
+    now = [trainer.progress.seconds]
+
+    def step(group, rows) -> float:
+        now[0] += pace(trainer.progress.step)
+        return 1.0
+
+    trainer.train_step, trainer._clock = step, lambda: now[0]
+    trainer.should_stop = lambda: now[0] > stop_at * 60 * minutes
+    trainer.fit()
+    return trainer
+
+
+PACES = {
+    "steady": lambda step: 1.0,
+    "slow at first": lambda step: 5.0 if step < 10 else 1.0,
+    "very slow at first": lambda step: 25.0 if step < 8 else 1.0,
+    "fast at first": lambda step: 0.2 if step < 12 else 1.0,
+    "slower and slower": lambda step: 1 + step / 1000,
+    "drawn steps": lambda step: 2.2 if step % 3 == 0 else 0.4,
+}
+
+
+@pytest.mark.parametrize("name", PACES)
+def test_a_pace_that_changes_after_the_first_steps_ends_on_the_budget(aero_file, name):
+    trainer = paced(aero_file, None, PACES[name], minutes=10)
+    assert trainer.progress.finished and abs(trainer.progress.seconds / 600 - 1) < 0.03
+
+
+@pytest.mark.parametrize("stop_at", [0.05, 0.3])
+def test_a_budget_is_laid_alike_across_a_stop(aero_file, tmp_path, stop_at):
+    whole = paced(aero_file, tmp_path / "whole", PACES["slow at first"], 5)
+    cut = paced(aero_file, tmp_path / "cut", PACES["slow at first"], 5, stop_at)
+    assert not cut.progress.finished and cut.progress.laid_again == (2 if stop_at > 0.1 else 0)
+    again = paced(aero_file, tmp_path / "cut", PACES["slow at first"], 5)
+    assert again.progress.total_steps == whole.progress.total_steps == again.progress.step
+
+
 def test_the_test_part_is_never_read(aero_file, tmp_path):
     """Spoil every test sample: nothing about the run changes."""
     with np.load(aero_file) as data:
