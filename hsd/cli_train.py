@@ -123,22 +123,25 @@ def _run(folder: Path, args: argparse.Namespace, finish: bool = False) -> None:
     live = sys.stderr.isatty()
     try:
         with Progress(sys.stderr if live or args.progress else None, live) as progress:
+            note = [""]
+
+            def shown(stage: str, fraction: float | None = None) -> None:
+                progress(stage, fraction, note[0])
 
             def report(entry: dict) -> None:
-                total = entry["total_steps"]
-                left = entry["seconds"] * (total / entry["step"] - 1) if total else 0.0
-                stage = (
+                note[0] = (
                     f"epoch {entry['epoch'] + 1}, train {entry['train_loss']:.4g}, "
-                    f"validation {entry['validation']:.4g} (best {entry['best']:.4g}), {duration(left)} left"
+                    f"validation {entry['validation']:.4g} (best {entry['best']:.4g})"
                 )
-                progress(stage, None)
+                if entry["total_steps"]:
+                    shown("training", entry["step"] / entry["total_steps"])
 
             lock = None
             if args.queue:
                 lock = wait_for_device(folder, chosen_device(spec.device), lambda: bool(stopping))
             path = None
             if not stopping:
-                path = run(folder, progress, report, lambda: bool(stopping), args.workers, args.steps, finish)
+                path = run(folder, shown, report, lambda: bool(stopping), args.workers, args.steps, finish)
             if lock is not None:
                 lock.release()
     finally:

@@ -364,6 +364,27 @@ def test_progress_estimates_the_time_left():
     assert out.getvalue().endswith("\r")
 
 
+def test_time_left_of_a_stage_that_begins_with_a_part_done_is_at_its_own_pace():
+    now, out = [0.0], io.StringIO()
+    with Progress(out, live=True, clock=lambda: now[0]) as progress:
+        progress("training", 0.5, "epoch 3")
+        now[0] = 20.0
+        progress("training", 0.6, "epoch 4")
+    assert "training  60 %, epoch 4, 20 s, about 1 min 20 s left" in out.getvalue()
+
+
+def test_progress_off_a_terminal_is_a_line_a_note_and_a_half_minute():
+    now, out = [0.0], io.StringIO()
+    with Progress(out, live=False, clock=lambda: now[0]) as progress:
+        for second in range(100):
+            now[0] = float(second)
+            progress("training", 0.01 + second / 1e4, "epoch 1" if second < 50 else "epoch 2")
+    said = out.getvalue().splitlines()
+    assert [line.split(", ")[1:3] for line in said] == [
+        ["epoch 1"], ["epoch 1", "30 s"], ["epoch 2", "50 s"], ["epoch 2", "1 min 20 s"]
+    ]  # fmt: skip
+
+
 def test_progress_off_a_terminal_is_a_line_a_tenth(run):
     out = io.StringIO()
     with Progress(out, live=False) as progress:

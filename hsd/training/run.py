@@ -163,7 +163,7 @@ def run(
         device = chosen_device(spec.device)
         with enough_memory(f"Training {spec.training.model}", "take a smaller batch, micro_batch, mesh or model"):
             begun = time.time()
-            trainer = make_trainer(dataset, spec.training, folder, device, watched, report, enough)
+            trainer = make_trainer(dataset, spec.training, folder, device, watched, report, enough, progress)
             prepared = time.time()
             if finish:
                 trainer.end_here()
@@ -197,14 +197,18 @@ def make_trainer(
     progress: Progress = silent,
     report: Report = lambda entry: None,
     should_stop: Callable[[], bool] = lambda: False,
+    show: Progress = silent,
 ) -> Trainer:
-    """A trainer for a dataset: the domain with the model's number of modes, fiber features where it reads them."""
+    """A trainer for a dataset: the domain with the model's number of modes, fiber features where it reads them.
+
+    progress : of the preparation;  report, should_stop, show: as in :class:`hsd.training.trainer.Trainer`
+    """
     task = dataset.schema.task
     cls = model_class(config.model)
     model_config = cls.make_config(task, **config.model_config)
     n_modes = getattr(model_config, "n_modes", DEFAULT_MODES)
     data = TrainingData.open(dataset, n_modes, config.n_train, cls.fiber_lifts(model_config), progress)
-    return Trainer(data, config, folder, device, report, should_stop, task)
+    return Trainer(data, config, folder, device, report, should_stop, task, show)
 
 
 def keep(

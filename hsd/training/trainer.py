@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from hsd.errors import InputError, SolverError
+from hsd.linalg import silent
 from hsd.models.base import Operator
 from hsd.models.registry import make_model
 from hsd.training.config import TrainingConfig
@@ -23,7 +24,7 @@ from hsd.training.step_log import StepLog
 from hsd.training.steps import Objective, batches, validation_error
 
 Report = Callable[[dict[str, Any]], None]
-SAVE_SECONDS = 20.0
+SAVE_SECONDS, SHOW_SECONDS = 20.0, 0.2
 
 
 class Trainer:
@@ -31,6 +32,7 @@ class Trainer:
 
     folder : where state, best weights and the log (``log.jsonl``) go; None keeps nothing on disk
     report : called after each epoch with its log entry;  should_stop: asked after each step
+    show   : called with "training" and the share of the run that is done, after a step, a few times a second
     Raises SolverError (diverged), naming the epoch; the best weights so far are kept.
     """
 
@@ -43,8 +45,10 @@ class Trainer:
         report: Report = lambda entry: None,
         should_stop: Callable[[], bool] = lambda: False,
         task: str | None = None,
+        show: Callable[[str, float], None] = silent,
     ):
-        self.config, self.folder, self.report, self.should_stop = config, folder, report, should_stop
+        self.config, self.folder = config, folder
+        self.report, self.should_stop, self.show = report, should_stop, show
         self.group = Group(device)
         self.step_log = StepLog(folder if self.group.is_first else None)
         self.device = self.group.local_device(device)
@@ -76,7 +80,7 @@ class Trainer:
     def fit(self) -> Operator:
         """Train until schedule, patience or ``should_stop`` ends it; returns the model with its best weights."""
         p, config = self.progress, self.config
-        saved, stopping = time.monotonic(), False
+        saved, shown, stopping = time.monotonic(), -math.inf, False
         while not p.finished and not stopping:
             order = list(batches(self.data.train, config.batch_size, config.seed, p.epoch))
             for group, rows in order[p.done_in_epoch :]:
@@ -92,6 +96,9 @@ class Trainer:
                 stopping = not at_end and self.should_stop()
                 lr = self.optimiser.param_groups[0]["lr"]
                 self.step_log.add(loss, p.step, p.epoch, lr, p.total_steps, at_end or stopping)
+                if time.monotonic() - shown > SHOW_SECONDS:
+                    shown = time.monotonic()
+                    self.show("training", p.share(config))
                 if at_end:
                     break
                 if time.monotonic() - saved > SAVE_SECONDS:

@@ -18,6 +18,7 @@ import torch
 from hsd.data.dataset import Dataset
 from hsd.data.normaliser import Normaliser
 from hsd.errors import InputError, SolverError
+from hsd.training import trainer as trainer_module
 from hsd.training.config import TrainingConfig
 from hsd.training.data import TrainingData
 from hsd.training.memory import enough_memory
@@ -206,6 +207,16 @@ def test_a_budget_is_laid_alike_across_a_stop(aero_file, tmp_path, stop_at):
     assert not cut.progress.finished and cut.progress.laid_again == (2 if stop_at > 0.1 else 0)
     again = paced(aero_file, tmp_path / "cut", PACES["slow at first"], 5)
     assert again.progress.total_steps == whole.progress.total_steps == again.progress.step
+
+
+def test_the_share_done_moves_within_an_epoch(aero_file, monkeypatch):
+    monkeypatch.setattr(trainer_module, "SHOW_SECONDS", -1.0)
+    shown: list[tuple[str, float]] = []
+    config = TrainingConfig("hsd", **SMALL, epochs=2, batch_size=8)
+    trainer = make_trainer(Dataset(aero_file), config, show=lambda *said: shown.append(said))
+    trainer.fit()
+    n = 2 * trainer.n_batches
+    assert trainer.n_batches > 3 and shown == [("training", (i + 1) / n) for i in range(n)]
 
 
 def test_the_test_part_is_never_read(aero_file, tmp_path):
