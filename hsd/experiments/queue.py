@@ -23,6 +23,7 @@ from hsd.experiments.records import SCHEMA, Records, is_of, read_json, rounded, 
 from hsd.experiments.suites import Entry
 from hsd.hodge.cache import write_atomically
 from hsd.linalg import Progress, silent
+from hsd.models.registry import model_class
 from hsd.processes import birth, is_alive, last_line
 from hsd.training import jobs
 from hsd.training.evaluate import evaluate
@@ -128,6 +129,7 @@ def run_entry(
         "cut": cut,
         "wall_seconds": round(time.time() - begun, 1),
         "peak_memory_mb": memory,
+        "model_version": model_class(entry.model).version,
         "versions": {"hsd": __version__, "torch": torch.__version__, "python": platform.python_version()},
         **outcome,
     }
