@@ -14,14 +14,20 @@ from hsd.errors import InputError
 
 def add_command(commands: argparse._SubParsersAction) -> None:
     bench = commands.add_parser("benchmark", help="train and score a suite of models; resumable")
-    words = "main (if left out), small, ablation_transport, … (a wrong name lists all)"
+    words = "main (if left out), long, seeds, full, small, ablation_transport, … (a wrong name lists all)"
     bench.add_argument("suite", nargs="?", default="main", metavar="SUITE", help=words)
     bench.add_argument("--out", type=Path, default=Path("out"), help="folder of the runs: weights, logs (out)")
     bench.add_argument(
         "--results", type=Path, default=None, metavar="DIR", help="records (assets/results if it exists)"
     )
     bench.add_argument("--tasks", nargs="*", default=None, metavar="TASK", help="only these tasks")
-    bench.add_argument("--models", nargs="*", default=None, metavar="LABEL", help="only rows of these labels")
+    bench.add_argument(
+        "--models",
+        nargs="*",
+        default=None,
+        metavar="LABEL",
+        help="only rows of these labels; of suites of the best baselines any",
+    )
     bench.add_argument(
         "--minutes", type=float, default=None, help="another budget a row (minutes on two cores, or GPU)"
     )
@@ -51,20 +57,28 @@ def run_benchmark(args: argparse.Namespace) -> None:
     from hsd.experiments.queue import known_result, line_of, run_queue
     from hsd.experiments.records import Records
     from hsd.experiments.report import table as rows_of
-    from hsd.experiments.suites import suite
+    from hsd.experiments.suites import BEST, chosen, shown, suite
     from hsd.experiments.tables import markdown, put_into_readme, read_results, results_of, write_results
 
     records = Records.of(args.results, args.out)
-    entries = [
-        entry
-        for entry in suite(args.suite)
-        if (args.tasks is None or entry.task in args.tasks) and (args.models is None or entry.label in args.models)
-    ]
+
+    def named(entries):
+        return [
+            replace(e, minutes=args.minutes) if args.minutes else e
+            for e in entries
+            if (args.tasks is None or e.task in args.tasks) and (args.models is None or e.label in args.models)
+        ]
+
+    entries = named(chosen(args.suite, records) if args.models is None else suite(args.suite))
+    if not entries and args.suite in BEST:
+        raise InputError(
+            f"The suite {args.suite} takes the best baselines of main, of which {records.folder} has no record; run "
+            "them first (python -m hsd benchmark main --queue), or name some with --models.",
+            "no_baseline",
+        )
     is_whole = args.tasks is None and args.models is None and not args.minutes
     if args.readme and not is_whole:
         raise InputError("The README shows whole suites; leave out --tasks, --models and --minutes.", "bad_option")
-    if args.minutes:
-        entries = [replace(entry, minutes=args.minutes) for entry in entries]
     stopping: list[bool] = []
     previous = signal.signal(signal.SIGTERM, lambda *_: stopping.append(True))
     live = sys.stderr.isatty()
@@ -76,9 +90,9 @@ def run_benchmark(args: argparse.Namespace) -> None:
                     records,
                 )  # fmt: skip
             if args.table and not stopping:
-                results = results_of(
-                    args.suite, rows_of(entries, args.out, records, args.device, progress, part=args.part), args.part
-                )
+                in_table = entries if args.minutes else named(shown(args.suite))
+                rows = rows_of(in_table, args.out, records, args.device, progress, part=args.part)
+                results = results_of(args.suite, rows, args.part)
                 if is_whole:
                     write_results(results, records)
                 _say(markdown(results))

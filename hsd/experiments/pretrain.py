@@ -18,7 +18,7 @@ from hsd.errors import HsdError, InputError, check_choice
 from hsd.experiments.queue import CORES, known_result, line_of, run_entry, run_folder
 from hsd.experiments.records import Records
 from hsd.experiments.shipped import LABELS, budget_of, install, label_of, refusal, shipped_path, sound, too_large
-from hsd.experiments.suites import SUITES, Entry
+from hsd.experiments.suites import SUITES, Entry, full_protocol
 from hsd.hodge.cache import write_atomically
 from hsd.linalg import Progress, silent
 from hsd.training.run import CHECKPOINT, chosen_device, dataset_of
@@ -30,9 +30,6 @@ TASK_ORDER = (
 LABEL_ORDER = (
     "hsd", "fno3d", "geo_fno", "deeponet", "ono", "gnot", "hamlet", "gno", "meshgraphnet", "hsd-paper", "hsd-tiny",
 )  # fmt: skip
-EPOCHS = {"toroidal_transport": 50}
-FULL_EPOCHS, FULL_SAMPLES, FULL_BATCH = 100, 3000, 64
-"""The paper's protocol: epochs (50 for transport), samples, batch."""
 OVERHEAD = 60.0
 """Seconds of an entry beside its training, until some were measured: data, preparation, scores."""
 SMALLEST_CUT = 0.5
@@ -64,8 +61,7 @@ def wanted(
             if entry is None:
                 continue
             if protocol == "full":
-                full = EPOCHS.get(task, FULL_EPOCHS)
-                entry = replace(entry, minutes=0.0, epochs=full, n_samples=FULL_SAMPLES, batch_size=FULL_BATCH)
+                entry = full_protocol(entry)
             changes = {"minutes": minutes, "n_samples": n_samples, "n_nodes": n_nodes}
             entry = replace(entry, **{key: value for key, value in changes.items() if value})
             out.append(replace(entry, minutes=0.0, epochs=epochs) if epochs else entry)

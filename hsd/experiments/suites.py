@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from hsd.data.tasks import TASKS
@@ -13,11 +13,18 @@ from hsd.models.registry import BASELINES
 from hsd.training.config import TrainingConfig
 
 if TYPE_CHECKING:
+    from hsd.experiments.records import Records
     from hsd.training.run import RunSpec
 
 CORE_TASKS = ("toroidal_transport", "external_aerodynamics", "magnetostatics", "vorticity_dynamics")
 SAMPLES = 1000
 FAST = ("hsd", "fno3d", "geo_fno", "deeponet", "ono")
+MINUTES, LONG_MINUTES = 6.0, 30.0
+"""Budget of a row of the main tables, and of the best baselines beside it, so that none is starved."""
+EPOCHS = {"toroidal_transport": 50}
+FULL_EPOCHS, FULL_SAMPLES, FULL_BATCH = 100, 3000, 64
+"""The paper's protocol: epochs (50 for transport), samples, batch."""
+MORE_SEEDS = (1, 2)
 
 
 @dataclass(frozen=True)
@@ -71,12 +78,23 @@ class Entry:
         return RunSpec(training, self.task, n_samples=self.n_samples, n_nodes=self.n_nodes, device=device)
 
 
-def _models(task: str, minutes: float, **more: Any) -> list[Entry]:
-    rows = [Entry("hsd", task, "hsd", {}, minutes, **more)]
+def _models(task: str) -> list[Entry]:
+    rows = [Entry("hsd", task, "hsd", {}, MINUTES)]
     if task not in TINIER_ALREADY:
-        rows.append(Entry("hsd tiny", task, "hsd", PRESETS["tiny"], minutes, **more))
-    rows.append(Entry("hsd paper", task, "hsd", PRESETS["paper"], minutes, **more))
-    return rows + [Entry(name, task, name, {}, minutes, **more) for name in BASELINES]
+        rows.append(Entry("hsd tiny", task, "hsd", PRESETS["tiny"], MINUTES))
+    rows.append(Entry("hsd paper", task, "hsd", PRESETS["paper"], MINUTES))
+    return rows + [Entry(name, task, name, {}, MINUTES) for name in BASELINES]
+
+
+def full_protocol(entry: Entry) -> Entry:
+    """The same row under the paper's protocol."""
+    epochs = EPOCHS.get(entry.task, FULL_EPOCHS)
+    return replace(entry, minutes=0.0, epochs=epochs, n_samples=FULL_SAMPLES, batch_size=FULL_BATCH)
+
+
+def _of_seeds(task: str) -> list[Entry]:
+    """HSD and all baselines with the further seeds."""
+    return [Entry(m, task, m, {}, MINUTES, seed=seed) for m in ("hsd", *BASELINES) for seed in MORE_SEEDS]
 
 
 TRANSPORT_ROWS: dict[
@@ -137,9 +155,12 @@ def _other_rows(task: str) -> dict[str, dict[str, Any]]:
 SMOKE: dict[str, Any] = {"epochs": 2, "n_samples": 40, "n_nodes": 300}
 
 SUITES: dict[str, list[Entry]] = {
-    "main": [e for task in CORE_TASKS for e in _models(task, 6.0)],
-    "others": [e for task in TASKS if task not in CORE_TASKS for e in _models(task, 6.0)],
-    "small": [Entry(m, task, m, {}, 6.0, n_train=100) for task in CORE_TASKS for m in FAST],
+    "main": [e for task in CORE_TASKS for e in _models(task)],
+    "others": [e for task in TASKS if task not in CORE_TASKS for e in _models(task)],
+    "long": [Entry(m, task, m, {}, LONG_MINUTES) for task in CORE_TASKS for m in BASELINES],
+    "seeds": _of_seeds("toroidal_transport"),
+    "small": [Entry(m, task, m, {}, MINUTES, n_train=100) for task in CORE_TASKS for m in FAST],
+    "full": [full_protocol(e) for task in TASKS for e in (*_models(task), *_of_seeds(task))],
     "ablation_transport": [
         Entry(label, "toroidal_transport", "hsd", entries, 3.0) for label, entries in TRANSPORT_ROWS.items()
     ],
@@ -155,7 +176,12 @@ SUITES: dict[str, list[Entry]] = {
         Entry("fno3d", "ellipsoid_aerodynamics", "fno3d", {}, **SMOKE),
     ],
 }  # fmt: skip
-"""Name of a suite → its entries, in the order in which they are run."""
+"""Name of a suite → all entries that it can have, in the order in which they are run; :func:`chosen` says which of
+those of the best baselines are wanted."""
+BEST = {"long": 2, "seeds": 1, "full": 2}
+"""How many of the baselines, the best ones of a task, have rows of a larger budget or further seeds in a suite."""
+SHOWN_WITH = {"main": ("long", "seeds")}
+"""Suites whose recorded rows stand in the table of another one."""
 
 
 def suite(name: str) -> list[Entry]:
@@ -164,12 +190,31 @@ def suite(name: str) -> list[Entry]:
     return SUITES[name]
 
 
+def chosen(name: str, records: Records) -> list[Entry]:
+    """The entries of a suite that are to be run; of those that only the best baselines have, those of the baselines
+    best by now.  Raises UnknownNameError."""
+    entries = suite(name)
+    if name not in BEST:
+        return entries
+    best = {task: best_baselines(task, records, BEST[name]) for task in dict.fromkeys(e.task for e in entries)}
+    for_all = (0,) if name == "full" else ()
+    return [e for e in entries if e.seed in for_all or e.model not in BASELINES or e.model in best[e.task]]
+
+
+def best_baselines(task: str, records: Records, count: int) -> list[str]:
+    """The baselines of a task with the least relative L² on validation among its recorded rows of the main tables."""
+    rows = [e for e in (*SUITES["main"], *SUITES["others"]) if e.task == task and e.model in BASELINES]
+    found = {e.model: record["validation"]["relative_l2"] for e in rows if (record := records.read_whole(e))}
+    known = {model: error for model, error in found.items() if error is not None}
+    return sorted(known, key=known.__getitem__)[:count]
+
+
+def shown(name: str) -> list[Entry]:
+    """All entries whose records stand in a suite's table.  Raises UnknownNameError."""
+    return [e for one in (name, *SHOWN_WITH.get(name, ())) for e in suite(one)]
+
+
 def compared_with(label: str, labels: Iterable[str]) -> str:
     """The row of an ablation that a row differs from by one thing: "A" for "A, B" where there is one, else "full"."""
     first = label.rpartition(", ")[0]
     return first if first in labels else "full"
-
-
-def long_rows(task: str, models: tuple[str, ...], minutes: float = 30.0) -> list[Entry]:
-    """The best baselines of a task with a larger budget, so that none is starved."""
-    return [Entry(f"{m} ({minutes:g} min)", task, m, {}, minutes) for m in models]

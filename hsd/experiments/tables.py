@@ -3,39 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from hsd.errors import InputError
 from hsd.experiments.records import ASSETS, Records, read_json, rounded, text_of
+from hsd.experiments.standing import ERRORS, SHORT, over_seeds, standing
 from hsd.hodge.cache import write_atomically
 from hsd.metrics.definitions import DEFINITIONS
-from hsd.models.registry import BASELINES
 
-SCHEMA = "hsd-table-1"
+SCHEMA = "hsd-table-2"
 README = ASSETS.parent / "README.md"
-SHORT = {
-    "mse": "MSE",
-    "relative_l2": "rel. L²",
-    "gradient_fidelity": "Grad",
-    "enstrophy_fidelity": "Enst",
-    "energy_fidelity": "Energy",
-    "spectral_fidelity": "Spec",
-    "s_beta0": "S_β0",
-    "iou": "IoU",
-    "exact_error": "exact",
-    "coexact_error": "coexact",
-    "harmonic_error": "harmonic",
-    "mass_drift": "mass drift",
-    "flux_drift": "flux drift",
-    "divergence_residual": "source",
-}
-"""Columns of metrics and how their heads are written."""
 ALWAYS = tuple(SHORT)[:8]
 TRIVIAL = {"zero": "zero", "mean": "mean of training", "identity": "copy of the input", "ridge": "linear ridge"}
-PAPER_MARGIN = {"external_aerodynamics": 0.40, "magnetostatics": 0.36, "toroidal_transport": 0.36}
-"""By how much the paper's HSD is below its best baseline in MSE."""
 HEAD = ("entry", "task", "label", "model", "minutes", "seed", "cut")
 """What every row says first, also that of a run that failed."""
 NOTHING = "—"
@@ -69,31 +50,6 @@ def row_of(record: Mapping[str, Any]) -> dict[str, Any]:
     )
 
 
-def standing(rows: Sequence[dict[str, Any]], task: str, part: str = "test") -> dict[str, Any] | None:
-    """HSD among the baselines of a task on a part; None where it or all baselines are missing.
-
-    ranks   : metric → [rank of HSD, models compared], 1 the nearest to the metric's best value, equal ones share it
-    margins : 1 − e_hsd / min e_baseline for MSE and relative L², with the name of the best baseline
-    paper   : the paper's margin in MSE, None for tasks that it has no MSE of
-    """
-    models = {r["label"]: r[part] for r in rows if r["task"] == task and r.get(part) and r["seed"] == 0}
-    hsd = models.get("hsd")
-    others = {name: models[name] for name in BASELINES if name in models}
-    if hsd is None or not others:
-        return None
-    ranks, margins = {}, {}
-    for name in SHORT:
-        if hsd.get(name) is None:
-            continue
-        far = {m: abs(t[name] - DEFINITIONS[name].best) for m, t in others.items() if t.get(name) is not None}
-        mine = abs(hsd[name] - DEFINITIONS[name].best)
-        ranks[name] = [1 + sum(f < mine for f in far.values()), 1 + len(far)]
-        if name in ("mse", "relative_l2") and far:
-            best = min(far, key=far.__getitem__)
-            margins[name] = {"best_baseline": best, "margin": 1 - mine / far[best] if far[best] else None}
-    return {"task": task, "ranks": ranks, "margins": rounded(margins), "paper_mse_margin": PAPER_MARGIN.get(task)}
-
-
 def results_of(suite: str, rows: Sequence[dict[str, Any]], part: str = "test") -> dict[str, Any]:
     """Everything that a suite's tables show, as plain values; ``part`` is the one whose metrics they show."""
     tasks = list(dict.fromkeys(row["task"] for row in rows))
@@ -103,6 +59,7 @@ def results_of(suite: str, rows: Sequence[dict[str, Any]], part: str = "test") -
         "part": part,
         "rows": list(rows),
         "trivial": {task: rounded(trivial_errors(task)) for task in tasks},
+        "seeds": over_seeds(rows, part),
         "standing": [found for task in tasks if (found := standing(rows, task, part)) is not None],
         "metrics": {name: {"title": DEFINITIONS[name].title, "formula": DEFINITIONS[name].formula} for name in SHORT},
     }
@@ -131,6 +88,7 @@ def markdown(results: dict[str, Any]) -> str:
     lines, rows, part = [], results["rows"], results.get("part", "test")
     for task in dict.fromkeys(row["task"] for row in rows):
         lines += _task_table(task, [r for r in rows if r["task"] == task], results["trivial"][task], part)
+        lines += _seeds_table([s for s in results["seeds"] if s["task"] == task])
     lines += _standing_table(results["standing"])
     used = [n for n in SHORT if n in ALWAYS or any((r.get(part) or {}).get(n) is not None for r in rows)]
     defined = "; ".join(f"{SHORT[n]}: `{results['metrics'][n]['formula']}`" for n in used)
@@ -144,17 +102,18 @@ def _task_table(task: str, rows: Sequence[dict[str, Any]], trivial: dict[str, fl
     head = ["model", "parameters", "samples", "epochs", "training s", "preparation s", "MB", "ms", "device"]
     head += [SHORT[n] for n in columns]
     lines = [f"**{task}**", "", "| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    found = [(_last_if_none(r[part]["relative_l2"]), _cells(r, r[part], columns)) for r in scored]
+    title = _titles(rows)
+    found = [(_last_if_none(r[part]["relative_l2"]), _cells(title(r), r, r[part], columns)) for r in scored]
     for name, error in trivial.items():
         cells = [f"*{TRIVIAL[name]}*", *[NOTHING] * 8]
         found.append((error, cells + [_number(error) if n == "relative_l2" else NOTHING for n in columns]))
     lines += ["| " + " | ".join(cells) + " |" for _, cells in sorted(found, key=lambda pair: pair[0])]
     for r in rows:
         if "error" in r:
-            lines.append(f"| {r['label']} | failed: {r['error']} |")
+            lines.append(f"| {title(r)} | failed: {r['error']} |")
         elif not r.get(part):
-            lines.append(f"| {r['label']} | its weights are not here, so that {part} metrics are missing |")
-    notes = [f"{r['label']} ({_cut_words(r)})" for r in scored if r["cut"] is not None]
+            lines.append(f"| {title(r)} | its weights are not here, so that {part} metrics are missing |")
+    notes = [f"{title(r)} ({_cut_words(r)})" for r in scored if r["cut"] is not None]
     return [*lines, "", *([f"Cut short by a budget: {', '.join(notes)}.", ""] if notes else [])]
 
 
@@ -164,11 +123,21 @@ def _cut_words(row: dict[str, Any]) -> str:
     return f"{row['cut']:.3g} of {asked:.3g} {unit}"
 
 
-def _cells(row: dict[str, Any], metrics: dict[str, float], columns: Sequence[str]) -> list[str]:
-    seed = f", seed {row['seed']}" if row["seed"] else ""
+def _titles(rows: Sequence[dict[str, Any]]) -> Callable[[dict[str, Any]], str]:
+    """What rows of one table are called: the label, the minutes where others had fewer, the seed where it is not 0."""
+    least = min((r["minutes"] for r in rows if r["minutes"]), default=0.0)
+
+    def title(row: dict[str, Any]) -> str:
+        minutes = f" ({row['minutes']:g} min)" if row["minutes"] > least else ""
+        return f"{row['label']}{minutes}" + (f", seed {row['seed']}" if row["seed"] else "")
+
+    return title
+
+
+def _cells(title: str, row: dict[str, Any], metrics: dict[str, float], columns: Sequence[str]) -> list[str]:
     short = " (cut)" if row["cut"] is not None else ""
     return [
-        f"{row['label']}{seed}{short}",
+        f"{title}{short}",
         f"{row['parameters']:,}",
         str(row["n_train"]),
         str(row["epochs"]),
@@ -181,6 +150,21 @@ def _cells(row: dict[str, Any], metrics: dict[str, float], columns: Sequence[str
     ]
 
 
+def _seeds_table(found: Sequence[dict[str, Any]]) -> list[str]:
+    """Mean ± standard deviation over seeds of one task."""
+    if not found:
+        return []
+    title = _titles([{**s, "seed": 0} for s in found])
+    names = [n for n in SHORT if any(n in s["mean"] for s in found)]
+    head = ["mean ± standard deviation", "seeds", *[SHORT[n] for n in names]]
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for s in found:
+        cells = [f"{_number(s['mean'][n])} ± {_number(s['std'][n])}" if n in s["mean"] else NOTHING for n in names]
+        seeds = ", ".join(str(seed) for seed in s["seeds"])
+        lines.append("| " + " | ".join([title({**s, "seed": 0}), seeds, *cells]) + " |")
+    return [*lines, ""]
+
+
 def _standing_table(found: Sequence[dict[str, Any]]) -> list[str]:
     if not found:
         return []
@@ -190,7 +174,7 @@ def _standing_table(found: Sequence[dict[str, Any]]) -> list[str]:
     for s in found:
         ranks = ["{} of {}".format(*s["ranks"][n]) if n in s["ranks"] else NOTHING for n in names]
         paper = f"{100 * s['paper_mse_margin']:.0f} %" if s["paper_mse_margin"] else NOTHING
-        margins = [_margin(s["margins"].get(n)) for n in ("mse", "relative_l2")]
+        margins = [_margin(s["margins"].get(n)) for n in ERRORS]
         lines.append("| " + " | ".join([s["task"], *ranks, f"{margins[0]} ({paper})", margins[1]]) + " |")
     return [*lines, ""]
 
@@ -198,7 +182,8 @@ def _standing_table(found: Sequence[dict[str, Any]]) -> list[str]:
 def _margin(margin: dict[str, Any] | None) -> str:
     if margin is None or margin["margin"] is None:
         return NOTHING
-    return f"{100 * margin['margin']:.0f} % to {margin['best_baseline']}"
+    minutes = f" ({margin['minutes']:g} min)" if margin["minutes"] else ""
+    return f"{100 * margin['margin']:.0f} % to {margin['best_baseline']}{minutes}"
 
 
 def _number(value: float | None) -> str:

@@ -10,18 +10,20 @@ import json
 import os
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from hsd.experiments.records import RESULTS, SCHEMA
-from hsd.experiments.suites import SUITES, Entry
+from hsd.experiments.suites import LONG_MINUTES, MINUTES, SUITES, Entry
 from hsd.viz.palettes import MODELS as LOOKS
 
 LABELS = tuple(name for name in LOOKS if name not in ("truth", "ridge"))
 """Rows of the tables of results, in order."""
 TABLES = ("main", "others")
+LONG = "long"
+"""The suite of the best baselines with a larger budget, which stand in the table of the smaller one."""
 ABLATIONS = ("ablation_transport", "ablation_others")
 TRANSFER = "transfer.json"
 MADE_AGAIN = "--results out/again --out out/again"
@@ -68,6 +70,7 @@ class Run:
     @property
     def title(self) -> str:
         name = LOOKS[self.label].name if self.label in LABELS else str(self.record["label"])
+        name += f" ({self.protocol.minutes:g} min)" if self.suite == LONG else ""
         return f"{name}, seed {self.record['seed']}" if self.record["seed"] else name
 
     @property
@@ -167,9 +170,15 @@ def protocols(runs: Sequence[Run]) -> list[Protocol]:
     return sorted(count, key=lambda p: (-len(count[p]), -p.n_samples, -p.minutes, p.key))
 
 
+def runs_under(runs: Sequence[Run], protocol: Protocol | None) -> list[Run]:
+    """Those of a protocol, in order; with those of the main tables the best baselines' longer runs on the same data."""
+    longer = replace(protocol, minutes=LONG_MINUTES) if protocol and protocol.minutes == MINUTES else None
+    return ordered([r for r in runs if r.protocol == protocol or (r.protocol == longer and r.suite == LONG)])
+
+
 def ordered(runs: Sequence[Run]) -> list[Run]:
-    """By label in the order of the palettes, then by seed."""
-    return sorted(runs, key=lambda run: (LABELS.index(run.label), run.record["seed"]))
+    """By label in the order of the palettes, then by budget and seed."""
+    return sorted(runs, key=lambda run: (LABELS.index(run.label), run.record["minutes"], run.record["seed"]))
 
 
 def ablation_runs(found: Found, task: str) -> list[Run]:
@@ -228,6 +237,11 @@ def command_missing(task: str, labels: Sequence[str]) -> str:
         f"python -m hsd pretrain --tasks {task} --models {' '.join(labels)} "
         f"--budget-minutes {PER_RUN * len(labels)} --out out/pretrain"
     )
+
+
+def command_long(task: str) -> str:
+    """Runs the best baselines of a task's table with the larger budget."""
+    return f"python -m hsd benchmark {LONG} --tasks {task} --queue"
 
 
 def command_full(task: str) -> str:

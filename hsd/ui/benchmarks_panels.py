@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from hsd.experiments import published
+from hsd.experiments.suites import CORE_TASKS, LONG_MINUTES
 from hsd.experiments.tables import SHORT, TRIVIAL, trivial_errors
 from hsd.metrics.definitions import DEFINITIONS
 from hsd.ui import benchmarks_data as data
@@ -102,6 +103,9 @@ def not_there(view: View) -> None:
                 data.command_full(name),
                 language="bash", wrap_lines=True,
             )  # fmt: skip
+        if name in CORE_TASKS and not any(run.suite == data.LONG for run in view.found.of(name)):
+            st.markdown(f"**The best two baselines at {LONG_MINUTES:g} minutes** have not been run:")
+            st.code(data.command_long(name), language="bash", wrap_lines=True)
         if not labels and not unread:
             st.markdown("Every model of the suite has its run, and the test part has been read.")
 

@@ -11,14 +11,17 @@ from typing import Any
 import numpy as np
 
 from hsd.experiments import published
+from hsd.experiments.standing import PAPER_MARGIN, over_seeds, standing
 from hsd.experiments.suites import compared_with
-from hsd.experiments.tables import ALWAYS, PAPER_MARGIN, SHORT, TRIVIAL, row_of, standing, trivial_errors
+from hsd.experiments.tables import ALWAYS, SHORT, TRIVIAL, row_of, trivial_errors
 from hsd.metrics.definitions import DEFINITIONS
-from hsd.ui.benchmarks_data import LABELS, Run
+from hsd.ui.benchmarks_data import LABELS, LONG, Run
 from hsd.viz.palettes import MODELS as LOOKS
 
 Table = dict[str, list]
 ENTRY, MODEL = "entry", "model"
+OVER_SEEDS = ("mse", "relative_l2", "s_beta0", "iou")
+"""Metrics whose spread over seeds the page shows."""
 PARTS = {"test": "test", "validation": "validation"}
 
 
@@ -144,7 +147,9 @@ def margin_words(found: Mapping[str, Any] | None, task: str) -> list[str]:
         ours = (found or {}).get("margins", {}).get(name)
         theirs = published.published_margin(task, name)
         if ours is not None and ours["margin"] is not None:
-            out.append(f"**Here**, {SHORT[name]}: {_margin(ours['margin'])} {LOOKS[ours['best_baseline']].name}.")
+            longer = f" ({ours['minutes']:g} min)" if ours["minutes"] else ""
+            name_there = LOOKS[ours["best_baseline"]].name
+            out.append(f"**Here**, {SHORT[name]}: {_margin(ours['margin'])} {name_there}{longer}.")
         if theirs is not None:
             said = f"**Paper** (other data), {SHORT[name]}: {_margin(theirs[1])} {LOOKS[theirs[0]].name}."
             out.append(said + (_stated(task, theirs[1]) if name == "mse" else ""))
@@ -172,38 +177,31 @@ def tie_words(runs: Sequence[Run], part: str, found: Mapping[str, Any] | None) -
     margin = (found or {}).get("margins", {}).get("relative_l2")
     if margin is None:
         return ""
-    errors = {label: _errors(runs, part, label) for label in ("hsd", margin["best_baseline"])}
+    best = margin["best_baseline"]
+    errors = {"hsd": _errors(runs, part, "hsd", None), best: _errors(runs, part, best, margin["minutes"])}
     spreads = [float(np.std(values, ddof=1)) for values in errors.values() if len(values) > 1]
     if not spreads:
         return ""
-    gap = abs(float(np.mean(errors["hsd"]) - np.mean(errors[margin["best_baseline"]])))
+    gap = abs(float(np.mean(errors["hsd"]) - np.mean(errors[best])))
     words = "more than" if gap > max(spreads) else "a tie, less than"
     spread = f"{max(spreads):.2g}"
     return f"The gap in rel. L², {gap:.2g} between means over seeds, is {words} one standard deviation ({spread})."
 
 
-def _errors(runs: Sequence[Run], part: str, label: str) -> list[float]:
-    found = [(run.record.get(part) or {}).get("relative_l2") for run in runs if run.label == label]
+def _errors(runs: Sequence[Run], part: str, label: str, minutes: float | None) -> list[float]:
+    runs = [run for run in runs if run.label == label and (minutes is None) == (run.suite != LONG)]
+    found = [(run.record.get(part) or {}).get("relative_l2") for run in runs]
     return [error for error in found if error is not None]
 
 
 def seed_rows(runs: Sequence[Run], part: str) -> Table:
     """Mean and standard deviation over seeds, of models with more than one."""
-    by_label: dict[str, list[Run]] = {}
-    for run in runs:
-        if run.record.get(part):
-            by_label.setdefault(run.label, []).append(run)
+    titles = {run.record["label"]: LOOKS[run.label].name for run in runs}
     rows = []
-    for label, group in by_label.items():
-        if len(group) < 2:
-            continue
-        row: list[Any] = [LOOKS[label].name, len(group)]
-        for name in ("mse", "relative_l2", "s_beta0", "iou"):
-            values = [run.record[part].get(name) for run in group]
-            known = np.array([v for v in values if v is not None], float)
-            row += [float(known.mean()), float(known.std(ddof=1))] if len(known) > 1 else [None, None]
-        rows.append(row)
-    heads = [f"{SHORT[name]}{more}" for name in ("mse", "relative_l2", "s_beta0", "iou") for more in ("", " ± ")]
+    for one in over_seeds([row_of(run.record) for run in runs], part):
+        spread = [one[key].get(name) for name in OVER_SEEDS for key in ("mean", "std")]
+        rows.append([titles[one["label"]], len(one["seeds"]), *spread])
+    heads = [f"{SHORT[name]}{more}" for name in OVER_SEEDS for more in ("", " ± ")]
     return columns_of(rows, [MODEL, "seeds", *heads]) if rows else {}
 
 

@@ -9,6 +9,7 @@ import streamlit as st
 from hsd import __version__
 from hsd.data.tasks import TASKS, task
 from hsd.data.tasks.base import Task
+from hsd.experiments.suites import EPOCHS, FULL_EPOCHS
 from hsd.experiments.tables import SHORT, TRIVIAL, trivial_errors
 from hsd.metrics.definitions import DEFINITIONS
 from hsd.ui import benchmarks_data as data
@@ -18,9 +19,6 @@ from hsd.ui.benchmarks_files import origin_of
 from hsd.ui.bound import bound_segments, bound_selectbox
 from hsd.ui.page import Domain
 from hsd.ui.state import get_state
-
-EPOCHS = {"toroidal_transport": 50}
-"""Epochs of the paper where they are not 100."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +64,7 @@ def sidebar(found: Found) -> View:
         )
     state = get_state().benchmarks
     protocol = offered.get(state.protocol) or next(iter(offered.values()), None)
-    chosen = data.ordered([run for run in runs if run.protocol == protocol])
+    chosen = data.runs_under(runs, protocol)
     part, note = part_in_force(chosen, state.part)
     return View(found, task(name), chosen, protocol, part, note)
 
@@ -85,13 +83,15 @@ def protocol_words(view: View) -> str:
     """What every run of the table was given, beside the paper's protocol."""
     if view.protocol is None:
         return ""
-    p, epochs = view.protocol, EPOCHS.get(view.task.name, 100)
+    p, epochs = view.protocol, EPOCHS.get(view.task.name, FULL_EPOCHS)
     budget = (
         f"{p.minutes:g} minutes each ({2 * p.minutes:g} core-minutes on a CPU)" if p.minutes else f"{p.epochs} epochs"
     )
     nodes = p.n_nodes or view.task.config.n_nodes
+    longer = [run for run in view.runs if run.protocol != p]
     full = not p.minutes and p.n_samples >= 3000 and p.epochs >= epochs and not p.n_train
     text = f"Scores on **{view.part}**. Every run: {budget}, {p.n_samples} samples of seed 0, {nodes} nodes asked."
+    text += f" Rows with ({longer[0].protocol.minutes:g} min) had that: the best baselines again." if longer else ""
     cut = sum(run.record["cut"] is not None for run in view.runs)
     text += f" {cut} of {len(view.runs)} were cut short by a budget (column protocol)." if cut else ""
     if full:

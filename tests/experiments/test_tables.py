@@ -46,9 +46,36 @@ def test_ranks_and_margins_are_against_the_baselines_alone():
         found["ranks"]["mse"] == [1, 3] and found["ranks"]["relative_l2"] == [2, 3] and found["ranks"]["iou"] == [2, 3]
     )
     assert found["ranks"]["mass_drift"] == [1, 3]
-    assert found["margins"]["mse"] == {"best_baseline": "fno3d", "margin": 0.4}
+    assert found["margins"]["mse"] == {"best_baseline": "fno3d", "minutes": None, "margin": 0.4}
     assert found["margins"]["relative_l2"]["margin"] == pytest.approx(-0.2) and found["paper_mse_margin"] == 0.36
     assert standing(ROWS[:1], TASK) is None and standing(ROWS[1:], TASK) is None
+
+
+def test_a_baseline_counts_with_its_best_row_whatever_its_budget_and_hsd_with_its_own():
+    longer = [row("fno3d", 0.05, 0.26, minutes=30.0), row("gno", 0.01, 0.5, iou=0.6, minutes=30.0)]
+    odd = [row("hsd", 0.001, 0.001, minutes=30.0), row("fno3d", 0.0, 0.0, seed=1), row("hsd paper", 0.0, 0.0)]
+    for one in odd[2:]:
+        one["model"] = "hsd"
+    found = standing([*ROWS[:3], *longer, *odd], TASK)
+    assert found["ranks"]["mse"] == [3, 3] and found["ranks"]["iou"] == [3, 3]
+    assert found["margins"]["mse"] == {"best_baseline": "gno", "minutes": 30.0, "margin": -5.0}
+    assert found["margins"]["relative_l2"]["best_baseline"] == "fno3d"  # its six minutes were better
+    assert found["margins"]["relative_l2"]["minutes"] is None
+    text = markdown(results_of("main", [*ROWS, *longer]))
+    assert "\n| fno3d (30 min) | 1,234" in text and "\n| fno3d | 1,234" in text
+    assert "-500 % to gno (30 min) (36 %) | -20 % to fno3d |" in text
+
+
+def test_means_over_seeds_are_of_runs_that_differ_by_their_seed_alone():
+    seeds = [row("hsd", 0.06 + 0.01 * k, 0.3 + 0.02 * k, seed=k) for k in (1, 2)]
+    rows = [*ROWS, *seeds, row("fno3d", 9, 9, seed=1, cut=3.0), row("gno", 9, 9, minutes=30.0)]
+    (found,) = results_of("main", rows)["seeds"]
+    assert (found["label"], found["seeds"]) == ("hsd", [0, 1, 2])
+    assert found["mean"]["relative_l2"] == pytest.approx(0.32) and found["std"]["relative_l2"] == pytest.approx(0.02)
+    lines = markdown(results_of("main", rows)).splitlines()
+    (line,) = [line for line in lines if "| 0, 1, 2 |" in line]
+    assert line.startswith("| hsd | 0, 1, 2 | 0.0700 ± 0.0100 | 0.3200 ± 0.0200 |") and "| 0.4667 ± 0.0577 |" in line
+    assert any(line.startswith("| hsd, seed 2 |") for line in lines)
 
 
 def test_the_table_is_in_order_with_trivial_predictors_and_says_what_is_missing_or_cut():

@@ -16,8 +16,9 @@ from streamlit.testing.v1 import AppTest
 from hsd.data.tasks import TASKS
 from hsd.experiments import published
 from hsd.experiments.records import RESULTS
+from hsd.experiments.standing import PAPER_MARGIN, standing
 from hsd.experiments.suites import SUITES
-from hsd.experiments.tables import PAPER_MARGIN, SHORT, standing, trivial_errors
+from hsd.experiments.tables import SHORT, trivial_errors
 from hsd.metrics.definitions import DEFINITIONS
 from hsd.models.presets import TINIER_ALREADY
 from hsd.ui import benchmarks_data as data
@@ -156,6 +157,21 @@ def test_runs_of_other_protocols_are_tables_of_their_own(many):
     run = next(run for run in runs if run.protocol == second)
     assert run.suite == "" and "hsd train toroidal_transport" in data.command_of(run)
     assert "--set epochs=50" in data.command_of(run)
+
+
+def test_longer_runs_of_the_best_baselines_stand_in_the_table_of_the_six_minutes(many):
+    assert f"hsd benchmark long --tasks {TASK} --queue" in text(opened())
+    entry = next(e for e in SUITES["long"] if (e.task, e.model) == (TASK, "gno"))
+    record = record_of(entry, 0.01)
+    write(many, [record])
+    app = opened()
+    frame, said = frames(app)[0], text(app)
+    rows = frame[frame["entry"] == entry.name]
+    assert rows["model"].item() == "GNO (30 min)" and rows["rel. L²"].item() == record["test"]["relative_l2"]
+    assert "HSD (tiny)" in set(frame["model"]) and "Rows with (30 min) had that" in said
+    assert "of the best baseline, GNO (30 min)." in said and "benchmark long" not in said
+    run = data.found_in(many).by_entry(entry.name)
+    assert run.suite == data.LONG and f"benchmark long --tasks {TASK} --models gno --queue" in data.command_of(run)
 
 
 # ---- beside the paper --------------------------------------------------------------------------------------------
