@@ -114,15 +114,16 @@ def run_resume(args: argparse.Namespace) -> None:
 
 def _run(folder: Path, args: argparse.Namespace, finish: bool = False) -> None:
     from hsd.training.jobs import wait_for_device
+    from hsd.training.parallel import is_first
     from hsd.training.run import chosen_device, read_folder, run, use_threads
 
     use_threads(args.threads)
     spec = read_folder(folder)
     stopping = []
     previous = signal.signal(signal.SIGTERM, lambda *_: stopping.append(True))  # stop at the next step, state kept
-    live = sys.stderr.isatty()
+    speaks, live = is_first(), sys.stderr.isatty()
     try:
-        with Progress(sys.stderr if live or args.progress else None, live) as progress:
+        with Progress(sys.stderr if speaks and (live or args.progress) else None, live) as progress:
             note = [""]
 
             def shown(stage: str, fraction: float | None = None) -> None:
@@ -137,7 +138,7 @@ def _run(folder: Path, args: argparse.Namespace, finish: bool = False) -> None:
                     shown("training", entry["step"] / entry["total_steps"])
 
             lock = None
-            if args.queue:
+            if args.queue and speaks:
                 lock = wait_for_device(folder, chosen_device(spec.device), lambda: bool(stopping))
             path = None
             if not stopping:
@@ -146,6 +147,8 @@ def _run(folder: Path, args: argparse.Namespace, finish: bool = False) -> None:
                 lock.release()
     finally:
         signal.signal(signal.SIGTERM, previous)
+    if not speaks:
+        return
     if path is None:
         sys.stdout.write(f"Stopped; `python -m hsd resume {folder}` goes on with it.\n")
         return

@@ -25,6 +25,7 @@ from hsd.training.checkpoint import save_checkpoint
 from hsd.training.config import DEFAULT_MODES, TrainingConfig
 from hsd.training.data import TrainingData
 from hsd.training.memory import enough_memory
+from hsd.training.parallel import Group
 from hsd.training.trainer import Report, Trainer
 
 RUN = "run.json"
@@ -128,6 +129,21 @@ def dataset_of(spec: RunSpec, progress: Progress = silent, workers: int = 1) -> 
     return Dataset(path)
 
 
+def shared_dataset(group: Group, spec: RunSpec, progress: Progress = silent, workers: int = 1) -> Dataset:
+    """The dataset of a run of several processes: the first one makes it while the others wait; where its file is not
+    seen on another machine, the first process there makes it again (equal seeds give equal files)."""
+    for makes in (group.is_first, group.local_rank == 0) if group.size > 1 and spec.data is None else ():
+        ended = False
+        try:
+            if makes:
+                dataset_of(spec, progress, workers)
+        except _Ended:
+            ended = True
+        if group.agree(0.0, ended)[1]:
+            raise _Ended
+    return dataset_of(spec, progress, workers)
+
+
 def run(
     folder: Path,
     progress: Progress = silent,
@@ -141,11 +157,13 @@ def run(
 
     steps  : optimiser steps after which it stops, 0: no limit
     finish : train no more, and make the checkpoint of the best weights so far
-    Raises SolverError (diverged, out_of_memory), InputError (folder_gone, where the folder is deleted meanwhile: nobody
-    could watch or stop the run any more), and what reading the folder and the data raise.
+    Of the processes of a ``torchrun`` the first one returns the checkpoint, the others None.
+    Raises SolverError (diverged, out_of_memory), InputError (few_gpus; folder_gone, where the folder is deleted
+    meanwhile: nobody could watch or stop the run any more), and what reading the folder and the data raise.
     """
     spec = read_folder(folder)
-    done = [0]
+    device = chosen_device(spec.device)
+    group, done = Group(device), [0]
 
     def watched(stage: str, fraction: float | None = None) -> None:
         progress(stage, fraction)
@@ -159,23 +177,24 @@ def run(
         return should_stop() or done[0] == steps
 
     try:
-        dataset = dataset_of(spec, watched, workers)
-        device = chosen_device(spec.device)
+        dataset = shared_dataset(group, spec, watched, workers)
+        alone = watched if group.size == 1 else progress  # several processes end together, at their first step
         with enough_memory(f"Training {spec.training.model}", "take a smaller batch, micro_batch, mesh or model"):
             begun = time.time()
-            trainer = make_trainer(dataset, spec.training, folder, device, watched, report, enough, progress)
+            trainer = make_trainer(dataset, spec.training, folder, device, alone, report, enough, progress)
             prepared = time.time()
             if finish:
                 trainer.end_here()
             model = trainer.fit()
     except _Ended:
+        group.close()
         return None
-    if trainer.group.is_first and trainer.progress.finished:
+    if group.is_first and trainer.progress.finished:
         seconds = {"preparation_seconds": prepared - begun, "wall_seconds": time.time() - prepared}
         path = keep(folder / CHECKPOINT, model, trainer, dataset, spec, device, seconds)
     else:
         path = None
-    trainer.group.close()
+    group.close()
     return path
 
 

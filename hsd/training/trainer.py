@@ -51,7 +51,7 @@ class Trainer:
         self.report, self.should_stop, self.show = report, should_stop, show
         self.group = Group(device)
         self.step_log = StepLog(folder if self.group.is_first else None)
-        self.device = self.group.local_device(device)
+        self.device = self.group.local_device
         dtype = torch.float64 if config.precision == "float64" else torch.float32
         self.data = data.to(self.device, dtype)
         torch.manual_seed(config.seed)
@@ -86,14 +86,15 @@ class Trainer:
             for group, rows in order[p.done_in_epoch :]:
                 begun = self._clock()
                 loss = self.train_step(group, rows)
-                p.seconds += self._clock() - begun
+                used, asked = self.group.agree(self._clock() - begun, self.should_stop())
+                p.seconds += used
                 p.step, p.done_in_epoch = p.step + 1, p.done_in_epoch + 1
                 p.sums = [p.sums[0] + loss * len(rows), p.sums[1] + len(rows)]
                 lay(p, config, self.n_batches)
                 if not math.isfinite(loss):
                     self._diverged()
                 at_end = p.is_at_end
-                stopping = not at_end and self.should_stop()
+                stopping = asked and not at_end
                 lr = self.optimiser.param_groups[0]["lr"]
                 self.step_log.add(loss, p.step, p.epoch, lr, p.total_steps, at_end or stopping)
                 if time.monotonic() - shown > SHOW_SECONDS:
@@ -160,6 +161,7 @@ class Trainer:
         error = validation_error(
             self.model, self.data.validation, self.micro_batch or config.batch_size, channel.mean, channel.scale
         )
+        error, _ = self.group.agree(error)  # patience must end all processes together
         if not math.isfinite(error):
             self._diverged()
         improved = error < p.best
