@@ -57,6 +57,7 @@ def run_benchmark(args: argparse.Namespace) -> None:
     from hsd.experiments.queue import known_result, line_of, run_queue
     from hsd.experiments.records import Records
     from hsd.experiments.report import table as rows_of
+    from hsd.experiments.report import trivial_table
     from hsd.experiments.suites import BEST, chosen, shown, suite
     from hsd.experiments.tables import markdown, put_into_readme, read_results, results_of, write_results
 
@@ -92,7 +93,9 @@ def run_benchmark(args: argparse.Namespace) -> None:
             if args.table and not stopping:
                 in_table = entries if args.minutes else named(shown(args.suite))
                 rows = rows_of(in_table, args.out, records, args.device, progress, part=args.part)
-                results = results_of(args.suite, rows, args.part)
+                there = {row["task"] for row in rows}
+                trivial = trivial_table([e for e in in_table if e.task in there], records, args.part, progress)
+                results = results_of(args.suite, rows, args.part, trivial)
                 if is_whole:
                     write_results(results, records)
                 _say(markdown(results))

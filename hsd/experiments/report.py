@@ -1,4 +1,4 @@
-"""Rows of a suite's table: the test part is read here, once, and kept in the record."""
+"""Rows of a suite's table: the test part is read here, once, and kept in the record; linear ridge on the same data."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from hsd.data.card import N_MODES, hodge_energies, lowest_columns
 from hsd.data.dataset import Dataset
 from hsd.data.ground import Ground, square_norms
-from hsd.data.ridge import Features, fit_ridge
+from hsd.data.ridge import Features, Ridge, fit_ridge
 from hsd.data.splits import PARTS
 from hsd.errors import InputError
 from hsd.experiments.queue import read_result, run_folder
@@ -18,14 +19,18 @@ from hsd.experiments.records import Records, rounded
 from hsd.experiments.shipped import CHECKPOINTS, label_of, shipped_path
 from hsd.experiments.suites import Entry
 from hsd.experiments.tables import HEAD, row_of
+from hsd.experiments.trivial import DATA, is_of_card, recorded_trivial, trivial_errors
+from hsd.hodge.spectrum import HodgeBasis
 from hsd.linalg import Progress, silent
 from hsd.training.checkpoint import read_manifest
-from hsd.training.data import domain_of
 from hsd.training.evaluate import evaluate
 from hsd.training.loading import dataset_and_predictor
 from hsd.training.run import CHECKPOINT, dataset_of
 
-RIDGE_MODES = (64, 128, 256)
+BLOCK = 100
+"""Samples handled at once in float64."""
+CARRIES = 1e-6
+"""Share of the energy above which a Hodge part has modes among the regressors."""
 PER_SAMPLE = ("relative_l2", "s_beta0", "iou")
 """Metrics that are kept for each test sample, for box plots."""
 
@@ -98,39 +103,102 @@ def table(
     return rows
 
 
-def ridge_scores(entry: Entry, part: str = "test", progress: Progress = silent) -> dict[str, float]:
-    """Linear ridge on the same spectral coefficients and the same samples as an entry; penalty and modes by validation.
+def trivial_table(
+    entries: Sequence[Entry], records: Records, part: str = "test", progress: Progress = silent
+) -> dict[str, dict[str, Any]]:
+    """Task → linear ridge and trivial predictors on the data of its first entry, as :func:`ridge_scores` gives them.
 
-    Returns the relative L² of the cochain in ⋆ on the part.
+    What a table beside the records, or on the test part the task's card, has of the same data is taken from there.
     """
-    dataset = dataset_of(entry.spec(), progress)
-    domain = domain_of(dataset, max(RIDGE_MODES), 0, progress)
-    return {"relative_l2": _ridge_error(dataset, domain, part, entry.n_train)}
+    out: dict[str, dict[str, Any]] = {}
+    for entry in entries:
+        if entry.task in out:
+            continue
+        data = {key: getattr(entry, key) for key in DATA}
+        known = recorded_trivial(records.folder, entry.task, data, part)
+        if known is None and part == "test" and is_of_card(entry.task, **data):
+            known = {"errors": rounded(trivial_errors(entry.task)), "part": part, **data}
+        out[entry.task] = known or rounded(ridge_scores(entry, part, progress))
+    return out
 
 
-def _ridge_error(dataset: Dataset, domain, part: str, n_train: int) -> float:
-    codes = np.asarray(dataset.split)
-    rows = dataset.all()
-    arrays = domain.arrays
+def ridge_scores(entry: Entry, part: str = "test", progress: Progress = silent) -> dict[str, Any]:
+    """Linear ridge on spectral coefficients of the very samples of an entry, by the recipe of the task's card: 64, 128
+    or 256 modes and the penalty by validation.
 
-    def read(key: str) -> np.ndarray:
-        return np.concatenate(list(rows.blocks(key)))
+    relative_l2 : of node values in the lumped ⋆_0, mean over the part;  modes, penalty: those chosen
+    errors      : name of :data:`hsd.experiments.trivial.TRIVIAL` → the same error, of ridge and of those without a fit
+    part, n_samples, n_nodes, n_train : what it is of
+    """
+    progress(f"{entry.task}: linear ridge", None)
+    samples = _Samples(dataset_of(entry.spec(), progress), entry.n_train, part)
+    ridge, predicted = samples.ridge(progress)
+    data = {key: getattr(entry, key) for key in DATA}
+    errors = samples.without_fit() | {"ridge": samples.error(predicted)}
+    about = {"modes": ridge.features.n_modes, "penalty": ridge.penalty, "on_edge": ridge.on_edge}
+    return {"relative_l2": errors["ridge"], **about, "errors": errors, "part": part, **data}
 
-    def modes(end: str, n: int) -> np.ndarray:
-        order = np.argsort(arrays[f"{end}/eigenvalues"], kind="stable")
-        harmonic = int((arrays[f"{end}/part"] == 0).sum())
-        return np.sort(order[: n + harmonic])
 
-    train = codes == PARTS["train"]
-    if n_train:
-        train[np.flatnonzero(train)[n_train:]] = False
-    source, target = read(f"input/{dataset.inputs[0].name}"), read("target")
-    c_source, c_target = source @ arrays["source/star_modes"], target @ arrays["target/star_modes"]
-    given = {name: read(f"coefficient/{name}") for name in dataset.schema.fields}
-    features = [Features.of(n, {"source": c_source[:, modes("source", n)]}, given, train) for n in RIDGE_MODES]
-    star = Ground(domain.mesh, domain.spec.star, domain.spec.bc).dec.star(domain.spec.target[0])
-    total = square_norms(star, target)
-    ridge = fit_ridge(features, c_target, total, train, codes == PARTS["validation"])
-    chosen = codes == PARTS[part]
-    wrong = target[chosen] - ridge.predict(chosen) @ arrays["target/modes"].T
-    return float(np.sqrt(square_norms(star, wrong) / total[chosen]).mean())
+class _Samples:
+    """The forms of a dataset with what measures errors of node values of one part."""
+
+    def __init__(self, dataset: Dataset, n_train: int, part: str):
+        rows = dataset.all()
+
+        def read(key: str) -> np.ndarray:
+            return np.concatenate(list(rows.blocks(key)))
+
+        self.ground = Ground(dataset.meshes[0], dataset.schema.star, dataset.schema.bc)
+        self.specs, self.spec = dataset.inputs, dataset.target_spec
+        self.inputs = {spec.name: read(f"input/{spec.name}") for spec in self.specs}
+        self.given = {name: read(f"coefficient/{name}") for name in dataset.schema.fields}
+        self.target = read("target")
+        codes = np.asarray(dataset.split)
+        self.chosen, self.validation = codes == PARTS[part], codes == PARTS["validation"]
+        self.train = codes == PARTS["train"]
+        if n_train:
+            self.train[np.flatnonzero(self.train)[n_train:]] = False
+        self.nodes = self._node_values(self.target[self.chosen])
+        self.size = np.sqrt(np.einsum("v,bvc->b", self.ground.vertex_measure, self.nodes**2))
+
+    def _node_values(self, forms: np.ndarray) -> np.ndarray:
+        return self.ground.node_values(self.spec.degree, self.spec.reading, forms.astype(np.float64))
+
+    def error(self, predicted: np.ndarray) -> float:
+        """Mean relative L² of predicted forms (B, N_k) of the part; samples that are zero do not count."""
+        wrong = self._node_values(predicted) - self.nodes
+        wrong, known = np.sqrt(np.einsum("v,bvc->b", self.ground.vertex_measure, wrong**2)), self.size > 0
+        return float((wrong[known] / self.size[known]).mean()) if known.any() else 0.0
+
+    def without_fit(self) -> dict[str, float]:
+        """Zero, the mean of training, and a copy of the input where it is of the target's kind."""
+        n, kind = int(self.chosen.sum()), (self.spec.degree, self.spec.reading)
+        mean = self.target[self.train].mean(axis=0, dtype=np.float64)
+        out = {"zero": self.error(np.zeros((n, len(mean)))), "mean": self.error(np.tile(mean, (n, 1)))}
+        same = [spec.name for spec in self.specs if (spec.degree, spec.reading) == kind]
+        return out | ({"identity": self.error(self.inputs[same[0]][self.chosen])} if same else {})
+
+    def ridge(self, progress: Progress) -> tuple[Ridge, np.ndarray]:
+        """The fit, and its predicted forms of the part."""
+        bases = {spec.name: self._basis(spec.degree, self.inputs[spec.name], progress) for spec in self.specs}
+        basis = self._basis(self.spec.degree, self.target, progress)
+        features = []
+        for n in N_MODES:
+            spectra = {name: self.inputs[name] @ b.star_modes[:, lowest_columns(b, n)] for name, b in bases.items()}
+            features.append(Features.of(n, spectra, self.given, self.train))
+        star = self.ground.dec.star(self.spec.degree)
+        blocks = range(0, len(self.target), BLOCK)
+        total = [square_norms(star, self.target[i : i + BLOCK].astype(np.float64)) for i in blocks]
+        coefficients = self.target @ basis.star_modes
+        ridge = fit_ridge(features, coefficients, np.concatenate(total), self.train, self.validation)
+        return ridge, ridge.predict(self.chosen) @ basis.modes.T
+
+    def _basis(self, k: int, forms: np.ndarray, progress: Progress) -> HodgeBasis:
+        """All harmonic modes and at most 256 others, shared out among the parts that carry energy."""
+        solver = self.ground.solver
+        energy = hodge_energies(solver, k, forms[:BLOCK].astype(np.float64))
+        whole = sum(float(e.sum()) for e in energy.values())
+        parts = [part for part in ("exact", "coexact") if float(energy[part].sum()) > CARRIES * whole]
+        each = max(N_MODES) // max(len(parts), 1)
+        n = {part: min(each, solver.rank_d(k - 1 if part == "exact" else k)) for part in parts}
+        return HodgeBasis(solver.mesh, k, n.get("exact", 0), n.get("coexact", 0), solver=solver, progress=progress)

@@ -10,31 +10,25 @@ from typing import Any
 from hsd.errors import InputError
 from hsd.experiments.records import ASSETS, Records, read_json, rounded, text_of
 from hsd.experiments.standing import ERRORS, SHORT, over_seeds, standing
+from hsd.experiments.trivial import DATA, TRIVIAL, is_of_card, trivial_errors
 from hsd.hodge.cache import write_atomically
 from hsd.metrics.definitions import DEFINITIONS
 
 SCHEMA = "hsd-table-2"
 README = ASSETS.parent / "README.md"
 ALWAYS = tuple(SHORT)[:8]
-TRIVIAL = {"zero": "zero", "mean": "mean of training", "identity": "copy of the input", "ridge": "linear ridge"}
 HEAD = ("entry", "task", "label", "model", "minutes", "seed", "cut")
 """What every row says first, also that of a run that failed."""
 NOTHING = "—"
 MEANS = {
     "test": "Means over the test samples.",
     "validation": (
-        "Means over the validation samples, which also chose each model's epoch; the test part has not been read. The "
-        "trivial predictors' errors are those on test samples."
+        "Means over the validation samples, which also chose each model's epoch; the test part has not been read."
     ),
 }
+FROM_CARD = " The trivial predictors' errors are those on test samples."
 NO_RUN = "No run of this suite is recorded yet.\n"
 """What the README says of a suite before its first table."""
-
-
-def trivial_errors(task: str) -> dict[str, float]:
-    """Relative L² of the trivial predictors on test samples, from the task's card; {} where there is none."""
-    card = read_json(ASSETS / "cards" / f"{task}.json") or {}
-    return {name: card["predictors"][name] for name in TRIVIAL if card and card["predictors"][name] is not None}
 
 
 def row_of(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -50,19 +44,33 @@ def row_of(record: Mapping[str, Any]) -> dict[str, Any]:
     )
 
 
-def results_of(suite: str, rows: Sequence[dict[str, Any]], part: str = "test") -> dict[str, Any]:
-    """Everything that a suite's tables show, as plain values; ``part`` is the one whose metrics they show."""
+def results_of(
+    suite: str, rows: Sequence[dict[str, Any]], part: str = "test", trivial: Mapping[str, dict[str, Any]] | None = None
+) -> dict[str, Any]:
+    """Everything that a suite's tables show, as plain values.
+
+    part : the one whose metrics they show
+    trivial : task → trivial predictors on its data (see :func:`hsd.experiments.report.trivial_table`); None: those of
+              the cards, for tables of the cards' data
+    """
     tasks = list(dict.fromkeys(row["task"] for row in rows))
+    trivial = trivial or {task: _of_card(task, next(r for r in rows if r["task"] == task)) for task in tasks}
     return {
         "schema": SCHEMA,
         "suite": suite,
         "part": part,
         "rows": list(rows),
-        "trivial": {task: rounded(trivial_errors(task)) for task in tasks},
+        "trivial": {task: trivial[task] for task in tasks},
         "seeds": over_seeds(rows, part),
         "standing": [found for task in tasks if (found := standing(rows, task, part)) is not None],
         "metrics": {name: {"title": DEFINITIONS[name].title, "formula": DEFINITIONS[name].formula} for name in SHORT},
     }
+
+
+def _of_card(task: str, row: Mapping[str, Any]) -> dict[str, Any]:
+    data = {key: row.get(key) for key in DATA}
+    same = data["n_samples"] is not None and is_of_card(task, **data)
+    return {"errors": rounded(trivial_errors(task)) if same else {}, "part": "test"}
 
 
 def write_results(results: dict[str, Any], records: Records) -> Path:
@@ -87,12 +95,13 @@ def markdown(results: dict[str, Any]) -> str:
     """The tables of a suite: for each task the models by relative L² with their cost, then ranks, then definitions."""
     lines, rows, part = [], results["rows"], results.get("part", "test")
     for task in dict.fromkeys(row["task"] for row in rows):
-        lines += _task_table(task, [r for r in rows if r["task"] == task], results["trivial"][task], part)
+        lines += _task_table(task, [r for r in rows if r["task"] == task], results["trivial"][task]["errors"], part)
         lines += _seeds_table([s for s in results["seeds"] if s["task"] == task])
     lines += _standing_table(results["standing"])
     used = [n for n in SHORT if n in ALWAYS or any((r.get(part) or {}).get(n) is not None for r in rows)]
     defined = "; ".join(f"{SHORT[n]}: `{results['metrics'][n]['formula']}`" for n in used)
-    lines += [f"{MEANS[part]} {defined}.", ""]
+    others = any(one["errors"] and one["part"] != part for one in results["trivial"].values())
+    lines += [f"{MEANS[part]}{FROM_CARD * others} {defined}.", ""]
     return "\n".join(lines)
 
 
@@ -108,6 +117,8 @@ def _task_table(task: str, rows: Sequence[dict[str, Any]], trivial: dict[str, fl
         cells = [f"*{TRIVIAL[name]}*", *[NOTHING] * 8]
         found.append((error, cells + [_number(error) if n == "relative_l2" else NOTHING for n in columns]))
     lines += ["| " + " | ".join(cells) + " |" for _, cells in sorted(found, key=lambda pair: pair[0])]
+    if not trivial:
+        lines.append(f"| *{TRIVIAL['ridge']}* | not computed for these samples |")
     for r in rows:
         if "error" in r:
             lines.append(f"| {title(r)} | failed: {r['error']} |")

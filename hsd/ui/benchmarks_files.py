@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hsd import __version__
 from hsd.experiments import published
 from hsd.experiments.records import rounded
-from hsd.experiments.tables import SHORT, row_of, trivial_errors
+from hsd.experiments.tables import SHORT, row_of
 from hsd.metrics.definitions import DEFINITIONS
 from hsd.ui import benchmarks_data as data
 from hsd.ui import benchmarks_tables as tables
@@ -44,7 +44,7 @@ def whole(view: View) -> dict[str, Any]:
         "provenance": provenance_of(view),
         "rows": [_row(run) for run in view.runs],
         "not_run": data.missing(view.found, name),
-        "trivial": rounded(trivial_errors(name)),
+        "trivial": {"part": view.trivial.part, "errors": rounded(dict(view.trivial.errors))},
         "standing": tables.standing_of(view.runs, name, view.part),
         "ablations": [_row(run) for run in variants],
         "transfer": [row for row in data.transfer_rows(view.found.folder)[0] if row["task"] == name],
@@ -62,7 +62,11 @@ def files_of(view: View) -> dict[str, tuple[str, Callable[[], bytes], str]]:
     """Label → (suffix, maker, type) for :func:`hsd.ui.export.download_row`."""
     origin, name = provenance_of(view), view.task.name
     files: dict[str, tuple[str, Callable[[], bytes], str]] = {
-        "CSV: results": (".csv", lambda: table_csv(tables.result_rows(view.runs, name, view.part), origin), "text/csv"),
+        "CSV: results": (
+            ".csv",
+            lambda: table_csv(tables.result_rows(view.runs, view.part, view.trivial.errors), origin),
+            "text/csv",
+        ),
         "CSV: cost": ("_cost.csv", lambda: table_csv(tables.cost_rows(view.runs, view.part), origin), "text/csv"),
     }
     variants = data.ablation_runs(view.found, name)

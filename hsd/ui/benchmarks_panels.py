@@ -6,7 +6,8 @@ import streamlit as st
 
 from hsd.experiments import published
 from hsd.experiments.suites import CORE_TASKS, LONG_MINUTES
-from hsd.experiments.tables import SHORT, TRIVIAL, trivial_errors
+from hsd.experiments.tables import SHORT
+from hsd.experiments.trivial import TRIVIAL
 from hsd.metrics.definitions import DEFINITIONS
 from hsd.ui import benchmarks_data as data
 from hsd.ui import benchmarks_tables as tables
@@ -34,7 +35,7 @@ def results(view: View) -> None:
         st.info(f"{view.note} Reading it, once for the table: `{data.command_test(data.suite_of(name))}`")
     if not view.runs:
         st.info(f"No run of {view.task.title} is recorded yet; below are predictors that understand nothing.")
-    table = tables.result_rows(view.runs, name, view.part)
+    table = tables.result_rows(view.runs, view.part, view.trivial.errors)
     linked_table(table, "benchmarks/results")
     record_choice(view.runs, "results")
     st.caption(f"{protocol_words(view)} {trivial_words(view)} Click a head to sort, a cell to see the run behind it.")
@@ -63,7 +64,7 @@ def scores(view: View) -> None:
         st.markdown(f"**{said.title} over the test samples** (box: quartiles, dashed: mean)")
         figure = figures.box_figure(made, said.title, ink, log)
     else:
-        lines = {TRIVIAL[n]: e for n, e in trivial_errors(view.task.name).items()} if metric == "relative_l2" else {}
+        lines = {TRIVIAL[n]: e for n, e in view.trivial.errors.items()} if metric == "relative_l2" else {}
         st.markdown(
             f"**{said.title}, {view.part}**"
             + (" (bars: one standard deviation of the samples)" if view.part == "test" else "")

@@ -13,7 +13,8 @@ import numpy as np
 from hsd.experiments import published
 from hsd.experiments.standing import PAPER_MARGIN, over_seeds, standing
 from hsd.experiments.suites import compared_with
-from hsd.experiments.tables import ALWAYS, SHORT, TRIVIAL, row_of, trivial_errors
+from hsd.experiments.tables import ALWAYS, SHORT, row_of
+from hsd.experiments.trivial import TRIVIAL
 from hsd.metrics.definitions import DEFINITIONS
 from hsd.ui.benchmarks_data import LABELS, LONG, Run
 from hsd.viz.palettes import MODELS as LOOKS
@@ -36,8 +37,8 @@ def metrics_in(runs: Sequence[Run], part: str) -> list[str]:
     return [name for name in SHORT if any(s.get(name) is not None for s in scored)] or list(ALWAYS)
 
 
-def result_rows(runs: Sequence[Run], task: str, part: str) -> Table:
-    """One row a run and one a trivial predictor (relative L² only), the smallest error first.
+def result_rows(runs: Sequence[Run], part: str, trivial: Mapping[str, float]) -> Table:
+    """One row a run and one a trivial predictor (relative L² only, by its name), the smallest error first.
 
     What has no metrics of this part comes last with empty cells; nothing is left out.
     """
@@ -49,7 +50,7 @@ def result_rows(runs: Sequence[Run], task: str, part: str) -> Table:
         error = scores.get("relative_l2")
         values = [scores.get(name) for name in names]
         found.append((error, [run.title, *values, *cost, run.state, run.record["entry"]]))
-    for name, error in trivial_errors(task).items():
+    for name, error in trivial.items():
         values = [error if metric == "relative_l2" else None for metric in names]
         found.append((error, [TRIVIAL[name], *values, *[None] * 4, "", "no training", ""]))
     found.sort(key=lambda pair: np.inf if pair[0] is None else pair[0])

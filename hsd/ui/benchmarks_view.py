@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import streamlit as st
 
 from hsd import __version__
 from hsd.data.tasks import TASKS, task
 from hsd.data.tasks.base import Task
-from hsd.experiments.suites import EPOCHS, FULL_EPOCHS
-from hsd.experiments.tables import SHORT, TRIVIAL, trivial_errors
+from hsd.experiments.suites import EPOCHS, FULL_EPOCHS, SAMPLES
+from hsd.experiments.tables import SHORT
+from hsd.experiments.trivial import DATA, TRIVIAL, Trivial, trivial_of
 from hsd.metrics.definitions import DEFINITIONS
 from hsd.ui import benchmarks_data as data
 from hsd.ui import benchmarks_tables as tables
@@ -32,6 +34,13 @@ class View:
     protocol: Protocol | None
     part: str
     note: str
+
+    @cached_property
+    def trivial(self) -> Trivial:
+        """Linear ridge and trivial predictors on the protocol's data, or the card's where nothing is run."""
+        words = {key: getattr(self.protocol, key) for key in DATA} if self.protocol else {}
+        given = words or {"n_samples": SAMPLES, "n_nodes": None, "n_train": 0}
+        return trivial_of(self.found.folder, self.task.name, given, self.part)
 
 
 def found() -> Found:
@@ -100,11 +109,15 @@ def protocol_words(view: View) -> str:
 
 
 def trivial_words(view: View) -> str:
-    known = trivial_errors(view.task.name)
-    if not known:
-        return "Trivial predictors are not computed: the task has no card."
-    names = ", ".join(TRIVIAL[name] for name in known)
-    return f"Rows without training ({names}): relative L² in ⋆ on the test samples of the task's card."
+    known, suite = view.trivial, data.suite_of(view.task.name)
+    if not known.errors:
+        return (
+            "Linear ridge and trivial predictors are not computed for these samples; a table of the suite computes "
+            f"them (python -m hsd benchmark {suite} --table)."
+        )
+    names = ", ".join(TRIVIAL[name] for name in known.errors)
+    where = "the same samples" if known.part == view.part else f"the {known.part} samples of the task's card"
+    return f"Rows without training ({names}): relative L² of node values on {where}."
 
 
 def standing_words(view: View) -> list[str]:

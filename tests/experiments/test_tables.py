@@ -8,6 +8,7 @@ import pytest
 
 from hsd.errors import InputError
 from hsd.experiments.records import RESULTS, Records, read_json
+from hsd.experiments.standing import standing
 from hsd.experiments.suites import SUITES
 from hsd.experiments.tables import (
     NO_RUN,
@@ -19,10 +20,9 @@ from hsd.experiments.tables import (
     read_results,
     results_of,
     row_of,
-    standing,
-    trivial_errors,
     write_results,
 )
+from hsd.experiments.trivial import is_of_card, trivial_errors, trivial_of
 
 TASK = "toroidal_transport"
 
@@ -102,6 +102,29 @@ def test_what_a_budget_cut_is_said_in_the_unit_that_it_is_counted_in():
     for path in RESULTS.glob("runs/*.json"):
         record = json.loads(path.read_text(encoding="utf-8"))
         assert row_of(record)["epochs_asked"] == record["epochs"]
+
+
+def test_linear_ridge_is_that_of_the_tables_own_samples():
+    few = [row("hsd", 0.1, 0.1, n_train=100), row("fno3d", 0.2, 0.2, n_train=100)]
+    assert is_of_card(TASK, 1000, None, 0) and is_of_card(TASK, 1000, 3000, 680)
+    assert not any(is_of_card(TASK, *data) for data in ((1000, None, 100), (3000, None, 0), (1000, 1500, 0)))
+    assert "| *linear ridge* | not computed for these samples |" in markdown(results_of("small", few))
+    own = {"errors": {"zero": 1.0, "ridge": 0.8765}, "part": "test", "n_samples": 1000, "n_nodes": None, "n_train": 100}
+    text = markdown(results_of("small", few, "test", {TASK: own}))
+    ridge = [line for line in text.splitlines() if line.startswith("| *linear ridge*")]
+    assert len(ridge) == 1 and "0.8765" in ridge[0] and "0.3576" not in text
+
+
+def test_what_a_table_recorded_of_the_same_samples_and_part_is_found_again(tmp_path):
+    few = {"n_samples": 1000, "n_nodes": None, "n_train": 100}
+    own = {"errors": {"ridge": 0.8765}, "part": "validation", **few}
+    write_results(
+        results_of("small", [row("hsd", 0.1, 0.1, n_train=100)], "validation", {TASK: own}), Records(tmp_path)
+    )
+    assert trivial_of(tmp_path, TASK, few, "validation").errors == {"ridge": 0.8765}
+    assert trivial_of(tmp_path, TASK, few, "test").errors == {}
+    card = trivial_of(tmp_path, TASK, {**few, "n_train": 0}, "validation")
+    assert card.errors == trivial_errors(TASK) and card.part == "test"
 
 
 def test_a_table_of_validation_metrics_says_so_and_needs_no_test_metrics():

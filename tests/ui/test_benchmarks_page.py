@@ -15,10 +15,11 @@ from streamlit.testing.v1 import AppTest
 
 from hsd.data.tasks import TASKS
 from hsd.experiments import published
-from hsd.experiments.records import RESULTS
+from hsd.experiments.records import RESULTS, Records
 from hsd.experiments.standing import PAPER_MARGIN, standing
 from hsd.experiments.suites import SUITES
-from hsd.experiments.tables import SHORT, trivial_errors
+from hsd.experiments.tables import SHORT, results_of, row_of, write_results
+from hsd.experiments.trivial import trivial_errors
 from hsd.metrics.definitions import DEFINITIONS
 from hsd.models.presets import TINIER_ALREADY
 from hsd.ui import benchmarks_data as data
@@ -172,6 +173,22 @@ def test_longer_runs_of_the_best_baselines_stand_in_the_table_of_the_six_minutes
     assert "of the best baseline, GNO (30 min)." in said and "benchmark long" not in said
     run = data.found_in(many).by_entry(entry.name)
     assert run.suite == data.LONG and f"benchmark long --tasks {TASK} --models gno --queue" in data.command_of(run)
+
+
+def test_linear_ridge_is_that_of_the_samples_shown_or_not_there(many):
+    entry = next(e for e in SUITES["small"] if (e.task, e.model) == (TASK, "fno3d"))
+    write(many, [record_of(entry, 0.3)])
+    key = "6min_1000samples_n100"
+    app = opened(protocol=key)
+    assert "linear ridge" not in set(frames(app)[0]["model"]) and "are not computed for these samples" in text(app)
+    data_of = {"n_samples": 1000, "n_nodes": None, "n_train": 100}
+    own = {TASK: {"errors": {"zero": 1.0, "ridge": 0.8765}, "part": "test", **data_of}}
+    rows = [row_of(record_of(entry, 0.3))]
+    write_results(results_of("small", rows, "test", own), Records(many))
+    frame = frames(opened(protocol=key))[0]
+    assert frame.loc[frame["model"] == "linear ridge", "rel. L²"].item() == 0.8765
+    first = frames(opened())[0]
+    assert first.loc[first["model"] == "linear ridge", "rel. L²"].item() == trivial_errors(TASK)["ridge"]
 
 
 # ---- beside the paper --------------------------------------------------------------------------------------------
@@ -333,7 +350,9 @@ def test_exported_tables_hold_the_records_and_say_where_they_are_from(many):
     whole = json.loads(files["JSON"])
     assert whole["paper"]["note"].startswith("other data") and whole["not_run"] == []
     assert {row["sha256"] for row in whole["rows"]} == {r["sha256"] for r in records.values()}
-    assert whole["standing"]["ranks"]["mse"][0] == 1 and set(whole["trivial"]) == set(trivial_errors(TASK))
+    assert (
+        whole["standing"]["ranks"]["mse"][0] == 1 and whole["trivial"]["errors"].keys() == trivial_errors(TASK).keys()
+    )
 
 
 def test_all_formulas_are_shown_as_the_metrics_use_them(results):
