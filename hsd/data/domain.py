@@ -45,7 +45,8 @@ class _Product(torch.autograd.Function):
 
 
 class SparseMap:
-    """A constant sparse matrix (n_out, n_in) as a map of the second axis: (B, n_in, …) → (B, n_out, …)."""
+    """A constant sparse matrix (n_out, n_in) as a map of the second axis: (B, n_in, …) → (B, n_out, …), in the matrix's
+    precision, outside autocast."""
 
     def __init__(self, matrix: torch.Tensor, transposed: torch.Tensor):
         self.matrix, self.transposed = matrix, transposed
@@ -56,8 +57,9 @@ class SparseMap:
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         tail = x.shape[2:]
-        columns = x.transpose(0, 1).reshape(x.shape[1], -1)  # (n_in, B · …)
-        out = _Product.apply(columns.contiguous(), self.matrix, self.transposed)
+        columns = x.to(self.matrix.dtype).transpose(0, 1).reshape(x.shape[1], -1)  # (n_in, B · …)
+        with torch.autocast(x.device.type, enabled=False):
+            out = _Product.apply(columns.contiguous(), self.matrix, self.transposed)
         return out.reshape(self.matrix.shape[0], x.shape[0], *tail).transpose(0, 1)
 
 
@@ -80,12 +82,14 @@ class Basis:
         return self.part == PART_CODES["harmonic"]
 
     def coefficients(self, forms: torch.Tensor) -> torch.Tensor:
-        """c = Φᵀ ⋆ ω, (B, N_k) → (B, n)."""
-        return forms @ self.star_modes
+        """c = Φᵀ ⋆ ω, outside autocast, (B, N_k) → (B, n)."""
+        with torch.autocast(forms.device.type, enabled=False):
+            return forms.to(self.star_modes.dtype) @ self.star_modes
 
     def synthesise(self, c: torch.Tensor) -> torch.Tensor:
-        """Φ c, (B, n) → (B, N_k)."""
-        return c @ self.modes.T
+        """Φ c, outside autocast, (B, n) → (B, N_k)."""
+        with torch.autocast(c.device.type, enabled=False):
+            return c.to(self.modes.dtype) @ self.modes.T
 
     def complement(self, forms: torch.Tensor) -> torch.Tensor:
         """(I − ΦΦᵀ⋆) ω, applied twice, outside autocast, (B, N_k) → (B, N_k)."""
