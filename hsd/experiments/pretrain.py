@@ -17,7 +17,17 @@ import torch
 from hsd.errors import HsdError, InputError, check_choice
 from hsd.experiments.queue import CORES, known_result, line_of, run_entry, run_folder
 from hsd.experiments.records import Records
-from hsd.experiments.shipped import LABELS, budget_of, install, label_of, refusal, shipped_path, sound, too_large
+from hsd.experiments.shipped import (
+    LABELS,
+    budget_of,
+    install,
+    is_outdated,
+    label_of,
+    refusal,
+    shipped_path,
+    sound,
+    too_large,
+)
 from hsd.experiments.suites import SUITES, Entry, full_protocol
 from hsd.hodge.cache import write_atomically
 from hsd.linalg import Progress, silent
@@ -75,8 +85,9 @@ def wanted(
 
 @dataclass(frozen=True)
 class Step:
-    """state : "done", "trained" (only to be installed), "missing", "part" (shipped from a smaller protocol), "failed";
-    part : share of the protocol that the shipped checkpoint had;  text: for the terminal."""
+    """state : "done", "trained" (only to be installed), "missing" (also where the shipped one is of an older version of
+    the model), "part" (shipped from a smaller protocol), "failed";  part : share of the protocol that the shipped
+    checkpoint had;  text: for the terminal."""
 
     entry: Entry
     state: str
@@ -97,7 +108,9 @@ def plan(entries: Sequence[Entry], root: Path, records: Records, out: Path) -> l
 
 
 def _step(entry: Entry, root: Path, records: Records, out: Path) -> Step:
-    manifest = sound(entry.task, label_of(entry), root)
+    manifest, older = sound(entry.task, label_of(entry), root), ""
+    if manifest is not None and is_outdated(manifest):
+        manifest, older = None, "the shipped one is of an older version of the model"
     known = known_result(entry, out, records)
     if known is not None and "error" in known:
         return Step(entry, "failed", 0.0, f"failed (remove its folder to try again): {known['error']['message']}")
@@ -109,7 +122,7 @@ def _step(entry: Entry, root: Path, records: Records, out: Path) -> Step:
         return Step(entry, "done", 1.0, line_of(known).partition(": ")[2])
     if manifest is None:
         begun = (run_folder(entry, out) / "state.safetensors").is_file()
-        return Step(entry, "missing", 0.0, "begun" if begun else "missing")
+        return Step(entry, "missing", 0.0, older or ("begun" if begun else "missing"))
     part = part_done(manifest["protocol"], entry)
     return Step(entry, "part", part, f"the shipped one had {100 * part:.0f} % of this protocol")
 

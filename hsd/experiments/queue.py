@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import os
 import platform
-import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import torch
+from filelock import FileLock, Timeout
 
 from hsd import __version__
 from hsd.errors import HsdError, SolverError
@@ -35,6 +36,7 @@ CORES = 2
 """Cores that an entry's minutes are counted on: on a CPU a minute of budget is two core-minutes, whatever the number of
 threads; on a GPU it is wall clock."""
 Stop = Callable[[], bool]
+Report = Callable[[str], None]
 
 
 def run_queue(
@@ -42,7 +44,7 @@ def run_queue(
     out: Path,
     device: str = "auto",
     progress: Progress = silent,
-    report: Callable[[str], None] = lambda line: None,
+    report: Report = lambda line: None,
     should_stop: Stop = lambda: False,
     workers: int = 1,
     threads: int | None = None,
@@ -52,7 +54,8 @@ def run_queue(
     goes on.
 
     out     : folder of the runs (weights, logs, failures);  records: where finished ones are recorded (None: in out)
-    Killed or stopped, the same call goes on where it was.  Only the validation part is scored here.
+    Killed or stopped, the same call goes on where it was.  Several queues may share ``out``: an entry that another one
+    is running is left to it, and ``report`` says so.  Only the validation part is scored here.
     Returns the results so far, in order.
     """
     records = records or Records(out)
@@ -62,7 +65,13 @@ def run_queue(
         if known is None:
             if should_stop():
                 break
-            known = run_entry(entry, out, records, device, progress, should_stop, workers, threads)
+            left: list[str] = []
+            known = run_entry(
+                entry, out, records, device, progress, should_stop, workers, threads, say=report, leave=left.append
+            )
+            if left:
+                report(left[0])
+                continue
             if known is None:
                 break
             report(line_of(known))
@@ -97,19 +106,65 @@ def run_entry(
     workers: int = 1,
     threads: int | None = None,
     cut: float | None = None,
+    say: Report = lambda line: None,
+    leave: Report = lambda line: None,
 ) -> dict[str, Any] | None:
     """Train one entry, score it on validation and record it; None where it was stopped before its end.
 
-    cut : a smaller budget than the entry's own, in its unit (minutes or epochs); the record says so, and the entry
-          still counts as unfinished
+    cut   : a smaller budget than the entry's own, in its unit (minutes or epochs); the record says so, and the entry
+            still counts as unfinished
+    say   : told of a saved run that is set aside, or that goes on with other threads than these
+    leave : told why the entry is left as it is (another queue is running it); the result then is None
     """
+    folder, lock = run_folder(entry, out, cut), _lock(entry, out)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        leave(f"{entry.name}: another queue is running it in {out}; left to that one.")
+        return None
+    try:
+        if _runs_elsewhere(folder):
+            leave(f"{entry.name}: another process is training it in {folder}; left to that one.")
+            return None
+        if cut is None and (folder / CHECKPOINT).is_file():
+            done = known_result(entry, out, records)
+            if done is not None and "error" not in done:  # by another queue, just now
+                return done
+        return _run_held(entry, folder, records, device, progress, should_stop, workers, threads, cut, say, leave)
+    finally:
+        lock.release()
+
+
+def _run_held(
+    entry: Entry,
+    folder: Path,
+    records: Records,
+    device: str,
+    progress: Progress,
+    should_stop: Stop,
+    workers: int,
+    threads: int | None,
+    cut: float | None,
+    say: Report,
+    leave: Report,
+) -> dict[str, Any] | None:
+    """:func:`run_entry`, the entry held."""
     begun = time.time()
     memory = None
-    folder = run_folder(entry, out, cut)
     try:
-        threads = threads or torch.get_num_threads()
-        spec = _with_budget(entry, cut, CORES / threads if chosen_device(device) == "cpu" else 1.0).spec(device)
-        _clear_other(folder, spec, entry)
+        threads, on_cpu = threads or torch.get_num_threads(), chosen_device(device) == "cpu"
+        begun_with = None if cut is not None else _threads_of(folder, entry)
+        if begun_with and on_cpu and begun_with != threads:
+            say(f"{entry.name}: goes on with {begun_with} threads, as its saved run began.")
+            threads = begun_with
+        if begun_with and not on_cpu and begun_with != CORES:
+            leave(
+                f"{entry.name}: its saved run began on a CPU, and its minutes are of {begun_with} threads; go on with "
+                f"it there (--device cpu), or remove {folder}."
+            )
+            return None
+        spec = _with_budget(entry, cut, CORES / threads if on_cpu else 1.0).spec(device)
+        _set_aside_other(folder, spec, entry, say)
         make_folder(folder, spec)
         code, memory, said = train_process(folder, progress, should_stop, workers, threads)
         ended_in_order = code == 0 or should_stop()
@@ -150,18 +205,43 @@ def _with_budget(entry: Entry, cut: float | None, factor: float) -> Entry:
     return entry if cut is None else replace(entry, epochs=max(1, int(cut)))
 
 
-def _clear_other(folder: Path, spec: RunSpec, entry: Entry) -> None:
-    """Remove a run of the same name with other settings or of a model that is built differently by now; a run on
-    another device goes on here."""
+def _threads_of(folder: Path, entry: Entry) -> int | None:
+    """CPU threads that the minutes of the entry's saved run were counted for (one begun on a GPU: CORES); None where
+    there is no such run, or it is one of epochs or of other settings."""
+    told = read_json(folder / RUN)
+    minutes = (told or {}).get("training", {}).get("minutes")
+    if not entry.minutes or not minutes:
+        return None
+    threads = max(1, round(CORES * entry.minutes / minutes))
+    return threads if _same_run(told, _with_budget(entry, None, CORES / threads).spec()) else None
+
+
+def _same_run(told: dict[str, Any], spec: RunSpec) -> bool:
+    """Whether a run.json is of that run, on any device."""
+    return {**told, "device": None} == {**json.loads(json.dumps(spec.as_dict())), "device": None}
+
+
+def _set_aside_other(folder: Path, spec: RunSpec, entry: Entry, say: Report) -> None:
+    """Give a run of the same name with other settings, or of a model that is built differently by now, another name; a
+    run on another device goes on here."""
     told = read_json(folder / RUN)
     if told is None:
         return
-    here = json.loads(json.dumps(spec.as_dict()))
     result = read_json(folder / RESULT)
-    if {**told, "device": None} != {**here, "device": None} or (result is not None and not is_of(result, entry)):
-        shutil.rmtree(folder)
-    elif told != here:
-        write_atomically(folder / RUN, json.dumps(here, indent=1).encode())
+    if not _same_run(told, spec) or (result is not None and not is_of(result, entry)):
+        places = (folder.with_name(f"{folder.name}_other{n}") for n in count(1))
+        aside = next(place for place in places if not place.exists())
+        folder.rename(aside)
+        say(f"{folder.name}: a run with other settings was there; it is {aside.name} now.")
+    elif told["device"] != spec.device:
+        write_atomically(folder / RUN, json.dumps(spec.as_dict(), indent=1).encode())
+
+
+def _lock(entry: Entry, out: Path) -> FileLock:
+    """Held by the queue that runs an entry; the system frees it when that process ends, however it ends."""
+    place = out / ".locks"
+    place.mkdir(parents=True, exist_ok=True)
+    return FileLock(place / f"{entry.name}.lock")
 
 
 def _outcome(folder: Path, device: str) -> dict[str, Any]:
@@ -185,7 +265,8 @@ def train_process(
 ) -> tuple[int, int, str]:
     """Train a run folder in a process of its own: exit code, peak memory in MB, last line that it said.
 
-    A process that an earlier, killed queue left training in this folder is asked to save its state and end first.
+    A process that an earlier, killed queue left training in this folder is asked to save its state and end first.  The
+    folder's ``process.json`` says which queue (pid, birth) it belongs to.
     """
     _end_orphan(folder)
     command = [sys.executable, "-m", "hsd", "resume", str(folder), "--progress", "--workers", str(workers)]
@@ -193,7 +274,9 @@ def train_process(
         command += ["--threads", str(threads)]
     with (folder / jobs.LOG).open("wb") as log:
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        write_atomically(folder / jobs.PROCESS, json.dumps({"pid": child.pid, "born": birth(child.pid)}).encode())
+        own = {"pid": os.getpid(), "born": birth(os.getpid())}
+        about = {"pid": child.pid, "born": birth(child.pid), "queue": own}
+        write_atomically(folder / jobs.PROCESS, json.dumps(about).encode())
         asked = False
         while True:
             pid, code, usage = os.wait4(child.pid, os.WNOHANG)
@@ -208,9 +291,18 @@ def train_process(
     return child.returncode, round(usage.ru_maxrss / 1024), last_line(folder / jobs.LOG)
 
 
-def _end_orphan(folder: Path, seconds: float = 60.0) -> None:
+def _runs_elsewhere(folder: Path) -> bool:
+    """Whether a process trains in a folder whose queue lives, or that no queue started (it is not ours to end)."""
     process = read_json(folder / jobs.PROCESS)
     if process is None or not is_alive(process["pid"], process["born"]):
+        return False
+    queue = process.get("queue")
+    return queue is None or (queue["pid"] != os.getpid() and is_alive(queue["pid"], queue["born"]))
+
+
+def _end_orphan(folder: Path, seconds: float = 60.0) -> None:
+    process = read_json(folder / jobs.PROCESS)
+    if process is None or not is_alive(process["pid"], process["born"]) or _runs_elsewhere(folder):
         return
     os.kill(process["pid"], signal.SIGTERM)
     deadline = time.monotonic() + seconds

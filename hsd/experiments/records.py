@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hsd.hodge.cache import write_atomically
-from hsd.models.registry import model_class
+from hsd.models.registry import MODELS, model_class
 
 if TYPE_CHECKING:
     from hsd.experiments.suites import Entry
@@ -43,6 +44,11 @@ class Records:
         record = read_json(self.path(entry))
         return record if record is not None and is_of(record, entry) else None
 
+    def read_older(self, entry: Entry) -> dict[str, Any] | None:
+        """The record of an entry that was made with an older version of its model, or None."""
+        record = read_json(self.path(entry))
+        return record if record is not None and is_older(record) and is_of(record, entry, older=True) else None
+
     def read_whole(self, entry: Entry) -> dict[str, Any] | None:
         """The record of an entry that had its whole budget, or None."""
         record = self.read(entry)
@@ -52,17 +58,37 @@ class Records:
         write_atomically(self.path(entry), text_of(record).encode())
 
 
-def is_of(record: dict[str, Any], entry: Entry) -> bool:
+def is_of(record: Mapping[str, Any], entry: Entry, older: bool = False) -> bool:
     """Whether a record is of this entry: same schema, config, budget, data and seed, and a model that is still built
-    like that (entries of its config that exist then and now are equal)."""
+    like that (its version is the same, entries of its config that exist then and now are equal).
+
+    older : let the version and the model's own config differ
+    """
     if record.get("schema") != SCHEMA:
+        return False
+    if not older and version_in(record) != version_of(entry.model):
         return False
     if any(record.get(key) != value for key, value in _plain(asdict(entry)).items()):
         return False
-    if "model_config" not in record:
+    if older or "model_config" not in record:
         return True
     now = _plain(asdict(model_class(entry.model).make_config(entry.task, **entry.config)))
     return all(now[key] == value for key, value in record["model_config"].items() if key in now)
+
+
+def version_of(model: str) -> int:
+    """The version of a model's architecture and training rules by now."""
+    return getattr(model_class(model), "version", 1)
+
+
+def version_in(record: Mapping[str, Any]) -> int:
+    """The version of the model that a record, or the protocol of a shipped checkpoint, is of (1 where it says none)."""
+    return record.get("model_version", 1)
+
+
+def is_older(record: Mapping[str, Any]) -> bool:
+    """Whether a record was made with an older version of its model."""
+    return record.get("model") in MODELS and version_in(record) < version_of(record["model"])
 
 
 def rounded(value: Any, digits: int = 6) -> Any:

@@ -15,7 +15,7 @@ from hsd.data.ridge import Features, Ridge, fit_ridge
 from hsd.data.splits import PARTS
 from hsd.errors import InputError
 from hsd.experiments.queue import read_result, run_folder
-from hsd.experiments.records import Records, rounded
+from hsd.experiments.records import Records, is_older, rounded, version_of
 from hsd.experiments.shipped import CHECKPOINTS, label_of, shipped_path
 from hsd.experiments.suites import Entry
 from hsd.experiments.tables import HEAD, row_of
@@ -85,21 +85,22 @@ def table(
 
     part : "validation" leaves the test part unread (rows that have its metrics keep them)
 
-    A row whose weights are nowhere has no test metrics; one that a budget cut short says so in "cut".
+    A row whose weights are nowhere has no test metrics; one that a budget cut short says so in "cut".  A record of an
+    older version of its model is shown as it was, its test part is not read, and it says so in "newest_version".
     """
     records = records or Records(out)
     rows = []
     for entry in entries:
-        record = records.read(entry) or read_result(entry, out)
+        record = records.read(entry) or read_result(entry, out) or records.read_older(entry)
         if record is None:
             continue
         if "error" in record:
             rows.append({key: record[key] for key in HEAD} | {"error": record["error"]["message"]})
             continue
-        if part == "test":
+        if part == "test" and not is_older(record):
             progress(f"{entry.name}: test metrics", None)
             record = with_test(entry, record, out, records, root, device)
-        rows.append(row_of(record))
+        rows.append(row_of(record) | {"newest_version": version_of(entry.model)})
     return rows
 
 

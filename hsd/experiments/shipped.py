@@ -1,7 +1,8 @@
 """Checkpoints that come with the program: ``assets/checkpoints/TASK/LABEL.safetensors`` with manifest, golden output.
 
 A label is a name of the registry, or ``hsd-paper`` or ``hsd-tiny``.  A checkpoint is replaced only by one that is
-better on validation under the same or a larger protocol; its manifest says what the protocol was and what cut it short.
+better on validation under the same or a larger protocol, or of a newer version of the model; its manifest says what the
+protocol was and what cut it short.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 from hsd.data.tasks import TASKS
 from hsd.errors import InputError, check_choice
 from hsd.experiments.golden import record_golden
-from hsd.experiments.records import ASSETS, RESULTS, read_json, text_of
+from hsd.experiments.records import ASSETS, RESULTS, read_json, text_of, version_in, version_of
 from hsd.experiments.suites import Entry
 from hsd.hodge.cache import write_atomically
 from hsd.models.registry import MODELS
@@ -33,7 +34,7 @@ class Shipped:
 
     protocol   : entry (name of the run), minutes and epochs (budget asked for), cut (what it got instead, or None),
                  n_samples, n_train, n_nodes, seed, epochs_done, steps, training_seconds, preparation_seconds,
-                 core_minutes, device, threads
+                 core_minutes, device, threads, model_version
     validation : metrics on the validation part;  test: on the test part, None until a table has read it
     """
 
@@ -115,12 +116,21 @@ def sound(task: str, label: str, root: Path = CHECKPOINTS) -> dict[str, Any] | N
     return dict(manifest) if "protocol" in manifest else None
 
 
+def is_outdated(manifest: Mapping[str, Any]) -> bool:
+    """Whether a shipped checkpoint was trained with an older version of its model."""
+    return version_in(manifest["protocol"]) < version_of(manifest["model"])
+
+
 def refusal(record: Mapping[str, Any], entry: Entry, root: Path = CHECKPOINTS) -> str | None:
-    """Why a finished run's checkpoint does not replace the one that is there; None where it does."""
+    """Why a finished run's checkpoint does not replace the one that is there; None where it does, as it does with one
+    of an older version of the model whatever its error."""
     there = sound(entry.task, label_of(entry), root)
     if there is None:
         return None
-    new, old = protocol_of(record), there["protocol"]
+    new, old = protocol_of(record), {"model_version": 1, **there["protocol"]}
+    if new["model_version"] != old["model_version"]:
+        is_newer = new["model_version"] > old["model_version"]
+        return None if is_newer else "the one that is there is of a newer version of the model"
     if there["sha256"] == record["sha256"] and new == old:
         return "it is there already"
     same_kind = bool(new["minutes"]) == bool(old["minutes"])
@@ -177,7 +187,8 @@ def protocol_of(record: Mapping[str, Any]) -> dict[str, Any]:
     kept = ("n_train", "steps", "training_seconds", "preparation_seconds", "core_minutes", "device", "threads")
     asked = ("entry", "minutes", "epochs", "cut", "n_samples", "seed", "batch_size")
     out = {key: record[key] for key in asked} | {key: training[key] for key in kept}
-    return out | {"n_nodes": record["data"].get("n_nodes"), "epochs_done": training["epochs"]}
+    out |= {"n_nodes": record["data"].get("n_nodes"), "epochs_done": training["epochs"]}
+    return out | {"model_version": version_in(record)}
 
 
 def budget_of(protocol: Mapping[str, Any]) -> float:

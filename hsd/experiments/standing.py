@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,16 +35,23 @@ SAME = ("task", "label", "model", "minutes", "epochs_asked", "n_samples", "n_tra
 """What runs that differ by their seed alone have in common."""
 
 
+def is_current(row: Mapping[str, Any]) -> bool:
+    """Whether a row is of the version that its model has by now."""
+    return row["model_version"] >= row.get("newest_version", 1)
+
+
 def standing(rows: Sequence[dict[str, Any]], task: str, part: str = "test") -> dict[str, Any] | None:
     """HSD among the baselines of a task on a part; None where it or all baselines are missing.
 
     Of each baseline the best row counts, metric by metric, whatever its budget; of HSD the one with the least budget.
+    Rows of older versions of a model do not count.
     ranks   : metric → [rank of HSD, models compared], 1 the nearest to the metric's best value, equal ones share it
     margins : 1 − e_hsd / min e_baseline for MSE and relative L², with the best baseline's name, and its minutes
               where it had more than HSD
     paper   : the paper's margin in MSE, None for tasks that it has no MSE of
     """
     scored = [row for row in rows if row["task"] == task and row.get(part) and row["seed"] == 0]
+    scored = [row for row in scored if is_current(row)]
     own = min((row for row in scored if row["label"] == "hsd"), key=lambda row: row["minutes"], default=None)
     others = [row for row in scored if row["model"] in BASELINES]
     if own is None or not others:
@@ -69,13 +76,14 @@ def standing(rows: Sequence[dict[str, Any]], task: str, part: str = "test") -> d
 
 
 def over_seeds(rows: Sequence[dict[str, Any]], part: str = "test") -> list[dict[str, Any]]:
-    """Means and standard deviations (ddof 1) over seeds, of what was run with more than one; cut runs do not count.
+    """Means and standard deviations (ddof 1) over seeds, of what was run with more than one; runs that were cut, or of
+    an older version of their model, do not count.
 
     Each has the entries of :data:`SAME`, seeds, mean and std (metric → value, of metrics that all seeds have).
     """
     groups: dict[tuple, list[dict[str, Any]]] = {}
     for row in rows:
-        if row.get(part) and row["cut"] is None:
+        if row.get(part) and row["cut"] is None and is_current(row):
             groups.setdefault(tuple(row[key] for key in SAME), []).append(row)
     out = []
     for key, group in groups.items():

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from hsd.errors import InputError
-from hsd.experiments.records import ASSETS, Records, read_json, rounded, text_of
-from hsd.experiments.standing import ERRORS, SHORT, over_seeds, standing
+from hsd.experiments.records import ASSETS, Records, read_json, rounded, text_of, version_in
+from hsd.experiments.standing import ERRORS, SHORT, is_current, over_seeds, standing
 from hsd.experiments.trivial import DATA, TRIVIAL, is_of_card, trivial_errors
 from hsd.hodge.cache import write_atomically
 from hsd.metrics.definitions import DEFINITIONS
@@ -39,7 +39,11 @@ def row_of(record: Mapping[str, Any]) -> dict[str, Any]:
         | {key: record[key] for key in ("parameters", "n_samples", "latency_ms", "peak_memory_mb", "validation")}
         | {key: training[key] for key in ("epochs", "n_train", "training_seconds", "preparation_seconds")}
         | {key: training.get(key) for key in ("core_minutes", "device", "threads", "gpu_memory_mb")}
-        | {"epochs_asked": record["epochs"], "n_nodes": record["data"].get("n_nodes")}
+        | {
+            "model_version": version_in(record),
+            "epochs_asked": record["epochs"],
+            "n_nodes": record["data"].get("n_nodes"),
+        }
         | {"test": record.get("test"), "test_std": record.get("test_std")}
     )
 
@@ -122,10 +126,19 @@ def _task_table(task: str, rows: Sequence[dict[str, Any]], trivial: dict[str, fl
     for r in rows:
         if "error" in r:
             lines.append(f"| {title(r)} | failed: {r['error']} |")
+        elif _is_older(r) and not r.get(part):
+            lines.append(f"| {title(r)} | of an older version of the model, whose {part} part is not read any more |")
         elif not r.get(part):
             lines.append(f"| {title(r)} | its weights are not here, so that {part} metrics are missing |")
     notes = [f"{title(r)} ({_cut_words(r)})" for r in scored if r["cut"] is not None]
-    return [*lines, "", *([f"Cut short by a budget: {', '.join(notes)}.", ""] if notes else [])]
+    older = [f"{title(r)} ({r['model_version']}, now {r['newest_version']})" for r in rows if _is_older(r)]
+    said = [f"Cut short by a budget: {', '.join(notes)}.", ""] if notes else []
+    said += [f"Of an older version of the model, to be run again: {', '.join(older)}.", ""] if older else []
+    return [*lines, "", *said]
+
+
+def _is_older(row: Mapping[str, Any]) -> bool:
+    return "error" not in row and not is_current(row)
 
 
 def _cut_words(row: dict[str, Any]) -> str:
@@ -146,7 +159,7 @@ def _titles(rows: Sequence[dict[str, Any]]) -> Callable[[dict[str, Any]], str]:
 
 
 def _cells(title: str, row: dict[str, Any], metrics: dict[str, float], columns: Sequence[str]) -> list[str]:
-    short = " (cut)" if row["cut"] is not None else ""
+    short = " (cut)" * (row["cut"] is not None) + " (older)" * _is_older(row)
     return [
         f"{title}{short}",
         f"{row['parameters']:,}",

@@ -15,8 +15,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from hsd.experiments.records import RESULTS, SCHEMA
+from hsd.experiments.records import RESULTS, SCHEMA, read_json, version_in
 from hsd.experiments.suites import LONG_MINUTES, MINUTES, SUITES, Entry
+from hsd.experiments.tables import row_of
 from hsd.viz.palettes import MODELS as LOOKS
 
 LABELS = tuple(name for name in LOOKS if name not in ("truth", "ridge"))
@@ -60,12 +61,21 @@ class Protocol:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A record with what it is called here.  suite : its list of runs, "" where no list has it by now."""
+    """A record with what it is called here.
+
+    suite : its list of runs, "" where no list has it by now;  newest: version of its model that is known of
+    """
 
     record: Mapping[str, Any]
     label: str
     protocol: Protocol
     suite: str
+    newest: int = 1
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """What tables show of it."""
+        return row_of(self.record) | {"newest_version": self.newest}
 
     @property
     def title(self) -> str:
@@ -75,11 +85,13 @@ class Run:
 
     @property
     def state(self) -> str:
-        """ "whole", or what a budget left of it."""
+        """ "whole", or what a budget left of it; of which version, where the model has a newer one."""
         cut, asked = self.record["cut"], self.record["minutes"] or self.record["epochs"]
-        return (
+        words = (
             "whole" if cut is None else f"cut: {cut:.3g} of {asked:.3g} {'min' if self.record['minutes'] else 'epochs'}"
         )
+        version = version_in(self.record)
+        return words if version >= self.newest else f"{words}, model version {version} of {self.newest}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +127,22 @@ def found_in(folder: Path) -> Found:
             broken.append(f"{path.name} is no record of this version ({SCHEMA}); it is left out.")
         else:
             runs.append(read)
+    newest = newest_versions(folder, runs)
+    runs = [replace(run, newest=newest[run.record["model"]]) for run in runs]
     return Found(folder, tuple(runs), tuple(broken))
+
+
+def newest_versions(folder: Path, runs: Sequence[Run]) -> dict[str, int]:
+    """Model → its newest version by these runs and the tables of a folder (made with all models at hand, as here they
+    are not)."""
+    said = [(run.record["model"], version_in(run.record)) for run in runs]
+    for path in folder.glob("*.json"):
+        rows = (read_json(path) or {}).get("rows", ())
+        said += [(row["model"], row["newest_version"]) for row in rows if "newest_version" in row]
+    out: dict[str, int] = {}
+    for model, version in said:
+        out[model] = max(version, out.get(model, 1))
+    return out
 
 
 @lru_cache(maxsize=2048)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hsd import __version__
 from hsd.experiments import published
 from hsd.experiments.records import rounded
-from hsd.experiments.tables import SHORT, row_of
+from hsd.experiments.tables import SHORT
 from hsd.metrics.definitions import DEFINITIONS
 from hsd.ui import benchmarks_data as data
 from hsd.ui import benchmarks_tables as tables
@@ -55,7 +55,7 @@ def whole(view: View) -> dict[str, Any]:
 
 def _row(run: Run) -> dict[str, Any]:
     more = {key: run.record[key] for key in ("config", "sha256", "versions")}
-    return row_of(run.record) | {"label": run.label, "state": run.state, "made_by": data.command_of(run)} | more
+    return run.row | {"label": run.label, "state": run.state, "made_by": data.command_of(run)} | more
 
 
 def files_of(view: View) -> dict[str, tuple[str, Callable[[], bytes], str]]:

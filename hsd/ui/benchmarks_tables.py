@@ -13,7 +13,7 @@ import numpy as np
 from hsd.experiments import published
 from hsd.experiments.standing import PAPER_MARGIN, over_seeds, standing
 from hsd.experiments.suites import compared_with
-from hsd.experiments.tables import ALWAYS, SHORT, row_of
+from hsd.experiments.tables import ALWAYS, SHORT
 from hsd.experiments.trivial import TRIVIAL
 from hsd.metrics.definitions import DEFINITIONS
 from hsd.ui.benchmarks_data import LABELS, LONG, Run
@@ -45,7 +45,7 @@ def result_rows(runs: Sequence[Run], part: str, trivial: Mapping[str, float]) ->
     names = metrics_in(runs, part)
     found = []
     for run in runs:
-        scores, row = run.record.get(part) or {}, row_of(run.record)
+        scores, row = run.record.get(part) or {}, run.row
         cost = (row["parameters"], row["n_train"], row["epochs"], row["core_minutes"], row["device"])
         error = scores.get("relative_l2")
         values = [scores.get(name) for name in names]
@@ -62,7 +62,7 @@ def cost_rows(runs: Sequence[Run], part: str) -> Table:
     """Parameters, latency, seconds and memory of each run, the quickest forward pass first."""
     rows = []
     for run in sorted(runs, key=lambda run: run.record["latency_ms"] or np.inf):
-        row = row_of(run.record)
+        row = run.row
         seconds = row["training_seconds"] / row["epochs"] if row["epochs"] else None
         rows.append(
             [
@@ -119,7 +119,7 @@ def beside_rows(runs: Sequence[Run], task: str, part: str) -> Table:
 
 def standing_of(runs: Sequence[Run], task: str, part: str) -> dict[str, Any] | None:
     """HSD's ranks and margins among the baselines (see :func:`hsd.experiments.tables.standing`)."""
-    rows = [{**row_of(run.record), "label": run.label} for run in runs]
+    rows = [{**run.row, "label": run.label} for run in runs]
     return standing(rows, task, part)
 
 
@@ -199,7 +199,7 @@ def seed_rows(runs: Sequence[Run], part: str) -> Table:
     """Mean and standard deviation over seeds, of models with more than one."""
     titles = {run.record["label"]: LOOKS[run.label].name for run in runs}
     rows = []
-    for one in over_seeds([row_of(run.record) for run in runs], part):
+    for one in over_seeds([run.row for run in runs], part):
         spread = [one[key].get(name) for name in OVER_SEEDS for key in ("mean", "std")]
         rows.append([titles[one["label"]], len(one["seeds"]), *spread])
     heads = [f"{SHORT[name]}{more}" for name in OVER_SEEDS for more in ("", " ± ")]

@@ -39,6 +39,7 @@ from hsd.experiments.shipped import (
 )
 from hsd.experiments.suites import SUITES
 from hsd.linalg import silent
+from hsd.models.hsd import HSD
 from hsd.training.predictor import load
 
 TASK = "ellipsoid_aerodynamics"
@@ -134,6 +135,26 @@ def test_a_checkpoint_is_replaced_only_by_a_better_one_of_no_smaller_protocol(se
     assert "larger protocol" in refused(with_error(better, minutes=6.0, training={**record["training"], "epochs": 1}))
     with pytest.raises(InputError, match="is not the checkpoint"):
         install(checkpoint, with_error(better), entry, session.root)
+
+
+def test_a_checkpoint_of_an_older_version_of_its_model_counts_as_missing_and_gives_way_to_a_worse_one(
+    session, monkeypatch
+):
+    (entry,) = entries("hsd-tiny")
+    monkeypatch.setattr(HSD, "version", 1, raising=False)
+    pretrain([entry], session)
+    first = session.records.read(entry)
+    assert protocol_of(first)["model_version"] == 1 and states(session, [entry]) == {"hsd-tiny": "done"}
+    monkeypatch.setattr(HSD, "version", 2)
+    step = plan([entry], session.root, session.records, session.out)[0]
+    assert step.state == "missing" and "older version of the model" in step.text
+    worse = {**first, "model_version": 2, "epochs": 1, "sha256": "0" * 64, "validation": {"relative_l2": 9.0}}
+    assert refusal(worse, entry, session.root) is None
+    again = Session(session.root, session.records, session.out, 600.0, "cpu", threads=1)
+    assert [s.state for s in pretrain([entry], again)] == ["done"]
+    (found,) = shipped_checkpoints(root=session.root)
+    assert found.protocol["model_version"] == 2 == session.records.read(entry)["model_version"]
+    assert "newer version" in refusal(first, entry, session.root)
 
 
 def test_half_a_checkpoint_counts_as_missing_and_is_installed_again_without_training(session, monkeypatch):

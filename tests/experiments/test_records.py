@@ -8,14 +8,31 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from hsd.experiments.records import CURVE_POINTS, SCHEMA, Records, is_of, rounded, text_of, thin_curve
+from hsd.experiments.records import (
+    CURVE_POINTS,
+    SCHEMA,
+    Records,
+    is_of,
+    is_older,
+    rounded,
+    text_of,
+    thin_curve,
+    version_of,
+)
 from hsd.experiments.suites import SUITES, Entry
+from hsd.models.hsd import HSD
 
 ENTRY = Entry("hsd", "ellipsoid_aerodynamics", "hsd", {"n_modes": 16}, minutes=6.0)
 
 
 def record(entry: Entry = ENTRY, **more) -> dict:
-    return {"schema": SCHEMA, "entry": entry.name, **asdict(entry), "cut": None, **more}
+    return {
+        "schema": SCHEMA,
+        "entry": entry.name,
+        **asdict(entry),
+        "cut": None,
+        "model_version": version_of("hsd"),
+    } | more
 
 
 @pytest.mark.parametrize(
@@ -42,6 +59,22 @@ def test_a_model_that_is_built_differently_by_now_has_no_record():
     assert is_of(record(model_config=built), ENTRY)
     assert not is_of(record(model_config={**built, "hidden": 7}), ENTRY)
     assert not is_of({**record(), "schema": "older"}, ENTRY)
+
+
+def test_a_record_of_an_older_version_of_its_model_is_not_done(tmp_path, monkeypatch):
+    monkeypatch.setattr(HSD, "version", 1, raising=False)
+    records = Records(tmp_path)
+    unnamed = record()
+    del unnamed["model_version"]  # as before versions were recorded
+    records.write(ENTRY, unnamed)
+    assert records.read_whole(ENTRY) == unnamed and records.read_older(ENTRY) is None
+    monkeypatch.setattr(HSD, "version", 2)
+    assert records.read(ENTRY) is None and records.read_older(ENTRY) == unnamed and is_older(unnamed)
+    assert records.read_older(replace(ENTRY, minutes=3.0)) is None
+    records.write(ENTRY, record(model_version=2))
+    assert records.read(ENTRY)["model_version"] == 2 and records.read_older(ENTRY) is None
+    monkeypatch.setattr(HSD, "version", 1)
+    assert not is_of(record(model_version=2), ENTRY) and not is_older(record(model_version=2))
 
 
 def test_a_run_that_was_cut_short_is_recorded_but_not_whole(tmp_path):

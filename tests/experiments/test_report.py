@@ -8,9 +8,11 @@ from hsd.data.card import task_card
 from hsd.data.tasks import TASKS
 from hsd.experiments import report
 from hsd.experiments.records import Records
-from hsd.experiments.report import ridge_scores, trivial_table
+from hsd.experiments.report import ridge_scores, table, trivial_table
 from hsd.experiments.suites import SUITES, Entry
 from hsd.experiments.tables import results_of, write_results
+from hsd.models.fno3d import FNO3D
+from tests.ui.benchmark_records import record_of
 
 SIZES = {"n_samples": 40, "n_nodes": 300}
 
@@ -56,3 +58,14 @@ def test_ridge_is_computed_once_for_the_samples_of_a_suite_and_kept_in_its_table
     assert trivial_table(few, records, "validation")[task]["part"] == "validation" and calls == [100, 100]
     main = next(e for e in SUITES["others"] if e.task == task)
     assert 0.7 < trivial_table([main], records)[task]["errors"]["ridge"] < 0.8 and calls == [100, 100]  # of the card
+
+
+def test_a_record_of_an_older_version_is_shown_as_it_was_and_its_test_part_is_not_read(tmp_path, monkeypatch):
+    entry = next(e for e in SUITES["others"] if e.model == "fno3d")
+    records = Records(tmp_path)
+    records.write(entry, record_of(entry, 0.3, test=False))
+    monkeypatch.setattr(report, "with_test", lambda *_: pytest.fail("read"))
+    monkeypatch.setattr(FNO3D, "version", 2, raising=False)
+    (row,) = table([entry], tmp_path, records)
+    assert (row["model_version"], row["newest_version"], row["test"]) == (1, 2, None)
+    assert row["validation"]["relative_l2"] > 0

@@ -31,7 +31,7 @@ def row(label, mse, l2, iou=0.5, **more):
     test = {"mse": mse, "relative_l2": l2, "iou": iou, "mass_drift": 1e-7}
     head = {"entry": label, "task": TASK, "label": label, "model": label, "minutes": 6.0, "seed": 0, "cut": None}
     cost = {"parameters": 1234, "n_samples": 1000, "n_train": 680, "n_nodes": 3000, "epochs": 9, "core_minutes": 12.0}
-    cost |= {"epochs_asked": 100}
+    cost |= {"epochs_asked": 100, "model_version": 1, "newest_version": 1}
     used = {"training_seconds": 360.0, "preparation_seconds": 2.5, "latency_ms": 3.0, "peak_memory_mb": 500}
     machine = {"device": "cpu, 2 threads", "threads": 2, "gpu_memory_mb": None}
     return {**head, **cost, **used, **machine, "validation": test, "test": test, "test_std": test, **more}
@@ -64,6 +64,17 @@ def test_a_baseline_counts_with_its_best_row_whatever_its_budget_and_hsd_with_it
     text = markdown(results_of("main", [*ROWS, *longer]))
     assert "\n| fno3d (30 min) | 1,234" in text and "\n| fno3d | 1,234" in text
     assert "-500 % to gno (30 min) (36 %) | -20 % to fno3d |" in text
+
+
+def test_rows_of_an_older_version_of_a_model_are_marked_and_have_no_standing():
+    rows = [*ROWS[:2], row("gno", 0.0, 0.0, newest_version=2), row("ono", 0.5, 0.5, newest_version=3, test=None)]
+    assert standing(rows, TASK)["margins"]["mse"]["best_baseline"] == "fno3d"
+    text = markdown(results_of("main", rows))
+    assert "\n| gno (older) |" in text and "| ono | of an older version of the model, whose test part is not" in text
+    assert "Of an older version of the model, to be run again: gno (1, now 2), ono (1, now 3)." in text
+    assert standing([row("hsd", 0.1, 0.1, newest_version=2), *ROWS[1:]], TASK) is None
+    seeds = [row("hsd", 0.1, 0.1, seed=seed, newest_version=2) for seed in (0, 1)]
+    assert results_of("main", seeds)["seeds"] == []
 
 
 def test_means_over_seeds_are_of_runs_that_differ_by_their_seed_alone():

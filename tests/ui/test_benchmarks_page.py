@@ -191,6 +191,21 @@ def test_linear_ridge_is_that_of_the_samples_shown_or_not_there(many):
     assert first.loc[first["model"] == "linear ridge", "rel. L²"].item() == trivial_errors(TASK)["ridge"]
 
 
+def test_runs_of_an_older_version_of_a_model_are_marked_and_do_not_count(many):
+    entry = next(e for e in SUITES["main"] if (e.task, e.model) == (TASK, "gno"))
+    newer = next(e for e in SUITES["main"] if e.model == "gno" and e.task != TASK)
+    write(many, [record_of(entry, 0.001)])
+    assert "of the best baseline, GNO." in text(opened())
+    write(many, [record_of(newer, 0.3) | {"model_version": 2}])
+    app = opened()
+    frame = frames(app)[0]
+    assert frame.loc[frame["entry"] == entry.name, "protocol"].item() == "whole, model version 1 of 2"
+    assert "of the best baseline, FNO-3D." in text(app)
+    rows = [{"task": TASK, "model": "fno3d", "newest_version": 4}]
+    (many / "main.json").write_text(json.dumps({"rows": rows}))
+    assert data.newest_versions(many, data.found_in(many).runs)["fno3d"] == 4
+
+
 # ---- beside the paper --------------------------------------------------------------------------------------------
 
 
@@ -210,7 +225,7 @@ def test_published_numbers_give_the_margins_that_the_paper_states_where_its_tabl
 def test_ranks_and_margins_beside_the_paper_are_those_of_the_library(many):
     app = opened("Beside the paper")
     rows = [data.found_in(many).by_entry(r["entry"]) for r in table_of(TASK)]
-    expected = standing([{**run.record, "label": run.label} for run in rows], TASK)
+    expected = standing([run.row for run in rows], TASK)
     ours, theirs, ranks = frames(app)
     assert "other data" in text(app) and "4 % below" not in text(app)
     for _, row in ranks.iterrows():
