@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from hsd.models.registry import model_class
 from hsd.processes import birth, is_alive
 from hsd.training.run import make_folder, read_folder
 
+ROOT = Path(__file__).resolve().parents[2]
 SMALL = {"n_modes": 16, "channels": 2, "hidden": 8, "lift": 0}
 SIZES = {"epochs": 2, "n_samples": 40, "n_nodes": 300}
 
@@ -103,11 +105,97 @@ def test_a_process_left_by_a_killed_queue_is_ended_before_its_run_goes_on(tmp_pa
     folder = tmp_path / "run"
     make_folder(folder, entry().spec("cpu"))
     orphan = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
-    (folder / "process.json").write_text(json.dumps({"pid": orphan.pid, "born": birth(orphan.pid)}))
+    about = {"pid": orphan.pid, "born": birth(orphan.pid), "queue": {"pid": 2**22 + 1, "born": "0"}}
+    (folder / "process.json").write_text(json.dumps(about))
     begun = time.monotonic()
     code, memory, said = train_process(folder, silent, lambda: False, 1, 1)
     assert code == 0 and memory > 50 and "Checkpoint" in said and time.monotonic() - begun < 50
     assert not is_alive(orphan.pid, birth(orphan.pid)) and orphan.wait() < 0
+
+
+QUEUE = """
+import sys, time
+from pathlib import Path
+from hsd.experiments import queue
+from hsd.experiments.records import Records
+from hsd.linalg import silent
+from tests.experiments.test_queue import entry
+def train(folder, *rest):
+    (folder / "under way").write_text("")
+    time.sleep(60)
+queue.train_process = train
+out = Path(sys.argv[1])
+queue.run_entry(entry(), out, Records(out), "cpu", silent, lambda: False, threads=1)
+"""
+
+
+def test_a_second_queue_leaves_what_another_one_runs_and_goes_on(in_process, tmp_path):
+    first, second = entry(), entry("other", channels=3)
+    other = subprocess.Popen([sys.executable, "-c", QUEUE, str(tmp_path)], cwd=ROOT)
+    try:
+        mark, deadline = tmp_path / first.name / "under way", time.monotonic() + 60
+        while not mark.is_file() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        said: list[str] = []
+        results = run_queue([first, second], tmp_path, "cpu", report=said.append, threads=1, records=Records(tmp_path))
+        assert [r["label"] for r in results] == ["other"] and "another queue is running it" in said[0]
+        assert other.poll() is None and mark.is_file()
+    finally:
+        other.kill()
+        other.wait()
+    results = run_queue([first, second], tmp_path, "cpu", threads=1, records=Records(tmp_path))  # its lock is free
+    assert [r["label"] for r in results] == ["hsd", "other"] and "error" not in results[0]
+
+
+@pytest.mark.parametrize("started_by", ["a living queue", "no queue"])
+def test_a_process_that_is_not_a_dead_queues_is_left_alone(in_process, tmp_path, started_by):
+    first = entry()
+    make_folder(tmp_path / first.name, first.spec("cpu"))
+    living = [subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) for _ in range(2)]
+    try:
+        child, owner = ({"pid": p.pid, "born": birth(p.pid)} for p in living)
+        about = {**child, "queue": owner} if started_by == "a living queue" else child
+        (tmp_path / first.name / "process.json").write_text(json.dumps(about))
+        said: list[str] = []
+        assert run_queue([first], tmp_path, "cpu", report=said.append, threads=1, records=Records(tmp_path)) == []
+        assert "another process is training it" in said[0] and living[0].poll() is None
+    finally:
+        for process in living:
+            process.kill()
+            process.wait()
+
+
+def test_a_saved_run_goes_on_with_the_threads_of_its_budget(tmp_path, monkeypatch):
+    """Minutes are counted for a number of threads; another number does not delete what was trained with the first."""
+    timed, used, said = replace(entry(), minutes=6.0), [], []
+
+    def train(folder, progress, should_stop, workers, threads):
+        used.append((threads, read_folder(folder).training.minutes))
+        (folder / "state.safetensors").touch()
+        return 0, 100, "Stopped; it goes on."
+
+    monkeypatch.setattr(queue_module, "train_process", train)
+    for threads in (1, 2, 4):
+        again = {"threads": threads, "say": said.append}
+        assert run_entry(timed, tmp_path, Records(tmp_path), "cpu", silent, lambda: False, **again) is None
+    assert used == [(1, 6.0 * CORES)] * 3 and len(said) == 2 and "goes on with 1 threads" in said[0]
+    assert [p.name for p in tmp_path.iterdir() if not p.name.startswith(".")] == [timed.name]
+
+    monkeypatch.setattr(queue_module, "chosen_device", lambda device: "cuda")
+    left: list[str] = []
+    run_entry(timed, tmp_path, Records(tmp_path), "cuda", silent, lambda: False, leave=left.append)
+    assert len(used) == 3 and "began on a CPU" in left[0] and (tmp_path / timed.name / "state.safetensors").is_file()
+
+
+def test_a_run_with_other_settings_is_set_aside_and_not_deleted(in_process, tmp_path):
+    first, said = entry(), []
+    second = replace(first, config={**SMALL, "channels": 3})
+    for one in (first, second, first):
+        found = run_entry(one, tmp_path, Records(tmp_path), "cpu", silent, lambda: False, threads=1, say=said.append)
+        assert "error" not in found
+    kept = [tmp_path / f"{first.name}_other{n}" for n in (1, 2)]
+    assert [read_folder(f).training.model_config["channels"] for f in kept] == [2, 3] and len(said) == 2
+    assert all((f / "model.safetensors").is_file() for f in kept)
 
 
 def test_names_of_entries_are_unique_in_every_suite():
