@@ -126,3 +126,15 @@ def test_pins_are_exact_and_dev_adds_to_them():
     for name in ("requirements.txt", "requirements-dev.txt"):
         for line in (ROOT / name).read_text().splitlines():
             assert re.fullmatch(r"(#.*|-r requirements\.txt|[A-Za-z0-9-]+==[0-9.]+|)", line), line
+
+
+def test_what_is_said_of_tuning_holds():
+    from hsd.data.tasks import TASKS
+    from hsd.models.registry import BASELINES, model_class
+
+    said = re.search(r"HSD was tuned more than the baselines: .*?default\.", README, re.DOTALL)[0]
+    assert set(model_class("hsd").task_config) == set(TASKS) and "each of the six tasks" in said
+    for name in BASELINES:
+        cls = model_class(name)
+        by_task = {key for entries in cls.task_config.values() for key in entries} & {"lr", "weight_decay"}
+        assert by_task <= {"weight_decay"} or cls.title in said, name

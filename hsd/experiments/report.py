@@ -72,6 +72,15 @@ def find_checkpoint(entry: Entry, record: dict[str, Any], out: Path, root: Path 
     return None
 
 
+def where_weights_went(entry: Entry, root: Path = CHECKPOINTS) -> str | None:
+    """The entry of the run whose weights are shipped under an entry's label, None where none are."""
+    try:
+        manifest = read_manifest(shipped_path(entry.task, label_of(entry), root))
+    except InputError:
+        return None
+    return manifest.get("protocol", {}).get("entry")
+
+
 def table(
     entries: Sequence[Entry],
     out: Path,
@@ -85,8 +94,9 @@ def table(
 
     part : "validation" leaves the test part unread (rows that have its metrics keep them)
 
-    A row whose weights are nowhere has no test metrics; one that a budget cut short says so in "cut".  A record of an
-    older version of its model is shown as it was, its test part is not read, and it says so in "newest_version".
+    A row whose weights are nowhere has no test metrics, and says in "replaced_by" which run's are shipped instead; one
+    that a budget cut short says so in "cut".  A record of an older version of its model is shown as it was, its test
+    part is not read, and it says so in "newest_version".
     """
     records = records or Records(out)
     rows = []
@@ -100,7 +110,10 @@ def table(
         if part == "test" and not is_older(record):
             progress(f"{entry.name}: test metrics", None)
             record = with_test(entry, record, out, records, root, device)
-        rows.append(row_of(record) | {"newest_version": version_of(entry.model)})
+        row = row_of(record) | {"newest_version": version_of(entry.model)}
+        if part == "test" and "test" not in record:
+            row["replaced_by"] = where_weights_went(entry, root)
+        rows.append(row)
     return rows
 
 

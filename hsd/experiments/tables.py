@@ -129,7 +129,9 @@ def _task_table(task: str, rows: Sequence[dict[str, Any]], trivial: dict[str, fl
         elif _is_older(r) and not r.get(part):
             lines.append(f"| {title(r)} | of an older version of the model, whose {part} part is not read any more |")
         elif not r.get(part):
-            lines.append(f"| {title(r)} | its weights are not here, so that {part} metrics are missing |")
+            there = r.get("replaced_by")
+            gone = f"gave way to those of {there}" if there and there != r["entry"] else "are not here"
+            lines.append(f"| {title(r)} | its weights {gone}, so that {part} metrics are missing |")
     notes = [f"{title(r)} ({_cut_words(r)})" for r in scored if r["cut"] is not None]
     older = [f"{title(r)} ({r['model_version']}, now {r['newest_version']})" for r in rows if _is_older(r)]
     said = [f"Cut short by a budget: {', '.join(notes)}.", ""] if notes else []

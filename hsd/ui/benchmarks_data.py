@@ -78,6 +78,11 @@ class Run:
         return row_of(self.record) | {"newest_version": self.newest}
 
     @property
+    def is_current(self) -> bool:
+        """Whether it is of the newest version of its model."""
+        return version_in(self.record) >= self.newest
+
+    @property
     def title(self) -> str:
         name = LOOKS[self.label].name if self.label in LABELS else str(self.record["label"])
         name += f" ({self.protocol.minutes:g} min)" if self.suite == LONG else ""
@@ -90,8 +95,7 @@ class Run:
         words = (
             "whole" if cut is None else f"cut: {cut:.3g} of {asked:.3g} {'min' if self.record['minutes'] else 'epochs'}"
         )
-        version = version_in(self.record)
-        return words if version >= self.newest else f"{words}, model version {version} of {self.newest}"
+        return words if self.is_current else f"{words}, model version {version_in(self.record)} of {self.newest}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,8 +231,8 @@ def suite_of(task: str) -> str:
 
 
 def missing(found: Found, task: str) -> list[str]:
-    """Labels of a task's suite that have no record."""
-    there = {run.record["entry"] for run in found.of(task) if run.suite in TABLES}
+    """Labels of a task's suite that have no record of the newest version of their model."""
+    there = {run.record["entry"] for run in found.of(task) if run.suite in TABLES and run.is_current}
     return [e.label.replace(" ", "-") for e in SUITES[suite_of(task)] if e.task == task and e.name not in there]
 
 

@@ -92,7 +92,8 @@ def not_there(view: View) -> None:
     with st.expander(f"What is not there yet: {len(labels)} runs, {len(unread)} test scores", expanded=not view.runs):
         if labels:
             st.markdown(
-                "**Not run yet** (suite " + f"`{data.suite_of(name)}`): " + ", ".join(map(tables.title_of, labels))
+                f"**Not run yet**, or of an older version only (suite `{data.suite_of(name)}`): "
+                + ", ".join(map(tables.title_of, labels))
             )
             st.code(data.command_missing(name, labels), language="bash", wrap_lines=True)
         if unread:

@@ -27,6 +27,7 @@ from hsd.experiments.pretrain import (
 )
 from hsd.experiments.queue import run_entry, run_queue
 from hsd.experiments.records import Records
+from hsd.experiments.report import table
 from hsd.experiments.shipped import (
     LABELS,
     install,
@@ -38,6 +39,7 @@ from hsd.experiments.shipped import (
     shipped_path,
 )
 from hsd.experiments.suites import SUITES
+from hsd.experiments.tables import markdown, results_of
 from hsd.linalg import silent
 from hsd.models.hsd import HSD
 from hsd.training.predictor import load
@@ -155,6 +157,22 @@ def test_a_checkpoint_of_an_older_version_of_its_model_counts_as_missing_and_giv
     (found,) = shipped_checkpoints(root=session.root)
     assert found.protocol["model_version"] == 2 == session.records.read(entry)["model_version"]
     assert "newer version" in refusal(first, entry, session.root)
+
+
+def test_a_larger_protocol_replaces_weights_and_leaves_the_smaller_ones_row_with_where_they_went(session, tmp_path):
+    (small,) = entries("hsd-tiny")
+    large = replace(small, epochs=3, n_samples=60)
+    pretrain([small], session)
+    record = run_entry(large, session.out, session.records, "cpu", silent, lambda: False, 1, 1)
+    better = {**record, "validation": {**record["validation"], "relative_l2": 1e-9}}
+    assert install(checkpoint_of(record, large, session.out), better, large, session.root) is None
+    assert shipped_checkpoints(root=session.root)[0].protocol["entry"] == large.name != small.name
+    shutil.rmtree(session.out)
+    rows = table([small, large], session.out, session.records, "cpu", root=session.root)
+    assert [row["test"] is None for row in rows] == [True, False] and rows[0]["validation"]
+    assert [row.get("replaced_by") for row in rows] == [large.name, None]
+    assert f"its weights gave way to those of {large.name}" in markdown(results_of("main", rows))
+    assert table([small], tmp_path / "o", session.records, "cpu", root=tmp_path)[0]["replaced_by"] is None
 
 
 def test_half_a_checkpoint_counts_as_missing_and_is_installed_again_without_training(session, monkeypatch):

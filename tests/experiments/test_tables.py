@@ -115,6 +115,14 @@ def test_what_a_budget_cut_is_said_in_the_unit_that_it_is_counted_in():
         assert row_of(record)["epochs_asked"] == record["epochs"]
 
 
+def test_a_row_whose_shipped_weights_gave_way_to_another_run_says_to_which():
+    rows = [row("gno", 1, 1, test=None, replaced_by="x_gno_s0_100ep_3000samples"), row("ono", 1, 1, test=None)]
+    rows.append(row("gnot", 1, 1, test=None, replaced_by="gnot"))
+    text = markdown(results_of("main", [*ROWS, *rows]))
+    assert "| gno | its weights gave way to those of x_gno_s0_100ep_3000samples, so that test metrics are miss" in text
+    assert text.count("| its weights are not here, so that test metrics are missing |") == 2
+
+
 def test_linear_ridge_is_that_of_the_tables_own_samples():
     few = [row("hsd", 0.1, 0.1, n_train=100), row("fno3d", 0.2, 0.2, n_train=100)]
     assert is_of_card(TASK, 1000, None, 0) and is_of_card(TASK, 1000, 3000, 680)
@@ -164,7 +172,7 @@ def test_the_block_of_the_readme_is_rewritten_and_nothing_else(tmp_path):
         put_into_readme(results, path)
 
 
-@pytest.mark.parametrize("suite", ["main", "others"])
+@pytest.mark.parametrize("suite", ["main", "others", "full"])
 def test_the_readme_shows_the_results_that_are_in_the_repository(suite):
     results = read_json(RESULTS / f"{suite}.json")
     block = block_in(README.read_text(encoding="utf-8"), suite)

@@ -200,7 +200,7 @@ def test_runs_of_an_older_version_of_a_model_are_marked_and_do_not_count(many):
     app = opened()
     frame = frames(app)[0]
     assert frame.loc[frame["entry"] == entry.name, "protocol"].item() == "whole, model version 1 of 2"
-    assert "of the best baseline, FNO-3D." in text(app)
+    assert "of the best baseline, FNO-3D." in text(app) and data.missing(data.found_in(many), TASK) == ["gno"]
     rows = [{"task": TASK, "model": "fno3d", "newest_version": 4}]
     (many / "main.json").write_text(json.dumps({"rows": rows}))
     assert data.newest_versions(many, data.found_in(many).runs)["fno3d"] == 4
