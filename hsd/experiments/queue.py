@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from filelock import FileLock, Timeout
 
 from hsd import __version__
 from hsd.errors import HsdError, SolverError
@@ -116,10 +115,9 @@ def run_entry(
     say   : told of a saved run that is set aside, or that goes on with other threads than these
     leave : told why the entry is left as it is (another queue is running it); the result then is None
     """
-    folder, lock = run_folder(entry, out, cut), _lock(entry, out)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
+    folder = run_folder(entry, out, cut)
+    lock = jobs.lock_of(out / ".locks" / f"{entry.name}.lock")
+    if lock is None:
         leave(f"{entry.name}: another queue is running it in {out}; left to that one.")
         return None
     try:
@@ -235,13 +233,6 @@ def _set_aside_other(folder: Path, spec: RunSpec, entry: Entry, say: Report) -> 
         say(f"{folder.name}: a run with other settings was there; it is {aside.name} now.")
     elif told["device"] != spec.device:
         write_atomically(folder / RUN, json.dumps(spec.as_dict(), indent=1).encode())
-
-
-def _lock(entry: Entry, out: Path) -> FileLock:
-    """Held by the queue that runs an entry; the system frees it when that process ends, however it ends."""
-    place = out / ".locks"
-    place.mkdir(parents=True, exist_ok=True)
-    return FileLock(place / f"{entry.name}.lock")
 
 
 def _outcome(folder: Path, device: str) -> dict[str, Any]:

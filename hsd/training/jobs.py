@@ -203,6 +203,17 @@ def device_lock(device: str) -> FileLock:
     return FileLock(cache_folder() / f"training-{device.replace(':', '-')}.lock")
 
 
+def lock_of(path: Path) -> FileLock | None:
+    """A lock, taken; None where another process (or thread) has it.  The system frees it when its process ends."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(path)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        return None
+    return lock
+
+
 def wait_for_device(folder: Path, device: str, should_stop: Callable[[], bool] = lambda: False) -> FileLock | None:
     """Hold the device's lock, marking the run as waiting meanwhile; None where it was asked to stop.
 
