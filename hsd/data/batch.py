@@ -121,9 +121,10 @@ def reference_coefficients(batch: Batch, domain: Domain) -> torch.Tensor | None:
     From the fields that the domain marks as reference; where source and target have one degree, from the source.
     """
     name = domain.reference_name
-    if name is not None:
-        return batch.coefficients[name] @ domain.tensor(f"harmonic_of/{name}").T
-    if domain.spec.source[0] == domain.spec.target[0]:
-        basis = domain.source
-        return batch.source @ basis.star_modes[:, basis.harmonic]
+    with torch.autocast(batch.source.device.type, enabled=False):
+        if name is not None:
+            return batch.coefficients[name] @ domain.tensor(f"harmonic_of/{name}").T
+        if domain.spec.source[0] == domain.spec.target[0]:
+            basis = domain.source
+            return batch.source @ basis.star_modes[:, basis.harmonic]
     return None

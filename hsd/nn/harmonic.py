@@ -17,7 +17,7 @@ def constrained(
     if reference is None:
         return c
     columns = torch.nonzero(basis.harmonic)[:, 0]
-    value = reference.to(c.dtype)
+    c, value = c.to(reference.dtype), reference
     if holds is not None:
         value = torch.where(holds, value, c[:, columns])
     return c.index_copy(1, columns, value)

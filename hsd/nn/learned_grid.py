@@ -49,6 +49,7 @@ class Trilinear:
         ι v = Sᵀ(μ v) / (Sᵀμ + floor), S the sampling: adjoint to S up to the floor.
         """
         shares = self.weights * measure[:, None]  # (n, 8)
+        v = v.to(shares.dtype)
         grid = v.new_zeros(self.size**3, *v.shape[1:])
         density = v.new_zeros(self.size**3)
         for c in range(8):

@@ -98,10 +98,13 @@ def _matrix(starts: torch.Tensor, columns: torch.Tensor, values: torch.Tensor, w
 
 
 def _segment_sums(x: torch.Tensor, edges: torch.Tensor, starts: torch.Tensor) -> torch.Tensor:
-    """Σ of rows x[edges[starts[i] : starts[i + 1]]], (E, …) → (n, …), as a product with a matrix of ones."""
+    """Σ of rows x[edges[starts[i] : starts[i + 1]]], (E, …) → (n, …), as a product with a matrix of ones.
+
+    In float32 at least: sparse products of bfloat16 are not to be had on every device.
+    """
     with torch.autocast(x.device.type, enabled=False):
-        rows = x.reshape(len(x), -1)
-        ones = torch.ones(len(edges), dtype=x.dtype, device=x.device)
+        rows = x.reshape(len(x), -1).to(torch.promote_types(x.dtype, torch.float32))
+        ones = torch.ones(len(edges), dtype=rows.dtype, device=x.device)
         return (_matrix(starts, edges, ones, len(x)) @ rows).reshape(-1, *x.shape[1:])
 
 
@@ -138,7 +141,8 @@ class _KernelSum(torch.autograd.Function):
     @staticmethod
     def forward(ctx, kernel, v, graph):
         with torch.autocast(v.device.type, enabled=False):
-            kernel, v = kernel.to(v.dtype).contiguous(), v.contiguous()
+            dtype = torch.promote_types(v.dtype, torch.float32)
+            kernel, v = kernel.to(dtype).contiguous(), v.to(dtype).contiguous()
             ctx.save_for_backward(kernel, v)
             ctx.graph = graph
             return _blockwise(graph.stacked, graph, kernel, v)

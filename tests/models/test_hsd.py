@@ -39,6 +39,21 @@ def random_model(name: str, variant: str, domain: Domain, batch: Batch):
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("name", ALL)
+def test_harmonic_coefficients_and_mass_are_exact_under_autocast(name, variant):
+    domain, batch = domain_of(name), batch_of(name)
+    reference = reference_coefficients(batch, domain)
+    model = random_model(name, variant, domain, batch)
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        forms = model(batch, domain).forms
+    assert forms.dtype == torch.float32 and torch.isfinite(forms).all()
+    if reference is not None and reference.shape[1]:
+        size = (forms * domain.sparse("target_star")(forms)).sum(dim=1).mean().sqrt()
+        error = domain.target.coefficients(forms)[:, domain.target.harmonic] - reference
+        assert float(error.abs().max() / size) < 2e-6
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("name", ALL)
 def test_fiber_is_orthogonal_to_the_base(name, variant):
     domain, batch = domain_of(name), batch_of(name)
     model = random_model(name, variant, domain, batch)

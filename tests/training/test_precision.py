@@ -33,11 +33,7 @@ def test_sparse_maps_and_projections_are_the_same_under_autocast(aero_file):
         assert torch.equal(plain, same) and torch.equal(gradient, same_gradient) and coarse.dtype == plain.dtype
 
 
-IN_FLOAT32 = ("geo_fno", "gno", "meshgraphnet", "hamlet")
-"""Models whose own sparse products on a CPU have no bfloat16."""
-
-
-@pytest.mark.parametrize("model", [m for m in MODELS if m not in IN_FLOAT32])
+@pytest.mark.parametrize("model", MODELS)
 def test_a_bfloat16_step_of_every_model_is_finite(car_file, model):
     trainer = trainer_of(car_file, model)
     before = [p.detach().clone() for p in trainer.model.parameters()]
