@@ -248,7 +248,7 @@ def _do(step: Step, cut: float | None, session: Session) -> None:
             return
         record = run_entry(
             entry, session.out, session.records, session.device, session.progress, session.ended, session.workers,
-            session.threads, cut,
+            session.threads, cut, session.report, session.report,
         )  # fmt: skip
         if record is None:
             return

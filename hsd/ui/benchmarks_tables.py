@@ -233,11 +233,15 @@ def transfer_table(rows: Sequence[Mapping[str, Any]]) -> Table:
     body = [
         [
             title_of(row["label"]), row["n_vertices"], "trained here" if row["trained_here"] else "",
-            row["error"], row["ratio"], row["truth_gap"], row["refused"] or "",
+            row["error"], row["ratio"], row.get("error_fine"), row.get("ratio_fine"), row["truth_gap"],
+            row["refused"] or "",
         ]
         for row in rows
     ]  # fmt: skip
-    heads = (MODEL, "vertices", "mesh", "relative L²", "ratio to training mesh", "truth differs by", "refused because")
+    heads = (
+        MODEL, "vertices", "mesh", "relative L²", "ratio to training mesh", "against fine truth", "ratio, fine truth",
+        "own truth to fine", "refused because",
+    )  # fmt: skip
     return columns_of(body, heads)
 
 

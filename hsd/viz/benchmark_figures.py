@@ -145,9 +145,9 @@ def mesh_figure(
         )  # fmt: skip
     figure.add_scatter(
         x=list(gap[0]), y=[v if v > 0 else None for v in gap[1]], connectgaps=True, mode="lines+markers",
-        name="truth differs by",
+        name="own truth to fine",
         line={"color": ink.muted, "dash": "dot", "width": 2 * ink.thick}, marker={"symbol": "line-ew-open"},
-        hovertemplate="truth differs by %{y:.4g}<extra></extra>",
+        hovertemplate="own truth to fine %{y:.4g}<extra></extra>",
     )  # fmt: skip
     styled(figure, ink, round(400 * (ink.size / 13) ** 0.5), "vertices", "relative L²")
     values = [v for _, _, _, y in lines for v in y if v > 0] + [v for v in gap[1] if v > 0]
