@@ -251,9 +251,9 @@ def resolution(view: View) -> None:
         plain_table(table, "benchmarks/transfer/table")
         st.caption(
             f"Relative L² of node values over {mine[0]['n_samples']} test samples, realised on each mesh by the task's "
-            "own solver; models take the modes of that mesh, no weight changes. “fine truth”: one for all meshes, solved with "
-            "four times the vertices and interpolated. “own truth to fine”: so much of the truth of a mesh is its "
-            "solver's discretisation, which a model trained on another mesh cannot know."
+            "own solver; models take the modes of that mesh, no weight changes. “fine truth”: one for all meshes, with "
+            "four times the vertices, interpolated. “own truth to fine”: so much of the truth of a mesh is its solver's "
+            "discretisation, which a model trained on another mesh cannot know."
         )
     trained = [run.label for run in view.runs if not run.record["seed"]]
     absent = [tables.title_of(label) for label in dict.fromkeys(trained) if label not in {row["label"] for row in mine}]
