@@ -252,7 +252,7 @@ def resolution(view: View) -> None:
         st.caption(
             f"Relative L² of node values over {mine[0]['n_samples']} test samples, realised on each mesh by the task's "
             "own solver; models take the modes of that mesh, no weight changes. “fine truth”: one for all meshes, with "
-            "four times the vertices, interpolated. “own truth to fine”: so much of the truth of a mesh is its solver's "
+            "four times the vertices, interpolated. “own truth to fine”: so much of a mesh's truth is its solver's "
             "discretisation, which a model trained on another mesh cannot know."
         )
     trained = [run.label for run in view.runs if not run.record["seed"]]
