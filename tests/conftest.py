@@ -13,6 +13,18 @@ import pytest  # noqa: E402
 ROOT = Path(__file__).resolve().parent.parent
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files of browser tests, the slowest, come first and by turns with others, so that no worker ends with them alone
+    and rarely two of them run at once."""
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    browser = [f for f in files if f.name.endswith("_browser.py")]
+    others = [f for f in files if not f.name.endswith("_browser.py")]
+    turns = [f for pair in zip(browser, others) for f in pair]
+    items[:] = [item for f in dict.fromkeys([*turns, *browser, *others]) for item in files[f]]
+
+
 def shared_folder() -> Path | None:
     """The folder with case files and real meshes, or None; under HSD_REQUIRE_SHARED=1 its absence is a failure."""
     folder = Path(os.environ.get("HSD_SHARED", ROOT.parent / "shared"))
