@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -59,6 +60,7 @@ class GNO(Operator):
     reads = "node values and positions, neighbours within a radius"
     mesh_free = True
     Config = GNOConfig
+    _kept: ClassVar[tuple[list, weakref.ref, torch.Tensor] | None] = None
     task_config: ClassVar = {
         "toroidal_transport": {
             "hidden": 120,
@@ -82,7 +84,7 @@ class GNO(Operator):
     def predict(self, batch: Batch, domain: Domain) -> Prediction:
         c = self.config
         graph = radius_graph(domain, self.radius(domain), c.neighbours)
-        kernels = self.kernels(graph, domain)  # (depth, hidden, E)
+        kernels = self.kernels_once(graph, domain)  # (depth, hidden, E)
         v = self.lift(node_features(batch, domain).transpose(0, 1)).permute(2, 0, 1)  # (hidden, n, B)
         for kernel, own, mixed in zip(kernels, self.own, self.mixed, strict=True):
             integral = graph.integrate(kernel, v)
@@ -95,6 +97,17 @@ class GNO(Operator):
         return domain.cached(
             ("gno radius", self.config.radius), lambda: max(self.config.radius, LEAST * mean_edge(domain))
         )
+
+    def kernels_once(self, graph: Graph, domain: Domain) -> torch.Tensor:
+        """:meth:`kernels`; while nothing is trained, those of the last model and graph are kept: no sample enters."""
+        device = domain.device.type
+        if self.training or torch.is_grad_enabled() or torch.is_autocast_enabled(device):
+            return self.kernels(graph, domain)
+        mark = [(p.data_ptr(), p._version) for p in (*self.edges.parameters(), *self.channels.parameters())]
+        kept = GNO._kept
+        if kept is None or kept[0] != mark or kept[1]() is not graph:
+            kept = GNO._kept = (mark, weakref.ref(graph), self.kernels(graph, domain))
+        return kept[2]
 
     def kernels(self, graph: Graph, domain: Domain) -> torch.Tensor:
         """μ_j κ(x_i, x_j) of all layers, (depth, hidden, E)."""

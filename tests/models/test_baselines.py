@@ -169,6 +169,25 @@ def test_networks_on_places_and_edges_run_once_for_the_whole_batch(model):
     assert len(sizes) == 2 and sizes[1] == sizes[0] * (3 if model == "fno3d" else 1)
 
 
+def test_gno_evaluates_its_kernel_once_for_many_samples_and_again_for_other_weights(monkeypatch):
+    domain = double("scalar to flux")
+    net, batch = random_model("gno", domain, **CLOSE["gno"]), random_batch(domain)
+    calls, kernels = [], type(net).kernels
+
+    def counted(self, *arguments):
+        calls.append(1)
+        return kernels(self, *arguments)
+
+    monkeypatch.setattr(type(net), "kernels", counted)
+    trained = net.train()(batch, domain).nodes.detach()
+    net.eval()
+    with torch.no_grad():
+        once, twice = (net(batch, domain).nodes for _ in range(2))
+        assert len(calls) == 2 and torch.equal(once, twice) and torch.equal(once, trained)
+        net.channels.weight.mul_(2)
+        assert not torch.allclose(net(batch, domain).nodes, once) and len(calls) == 3
+
+
 def test_gno_reaches_neighbours_on_coarse_meshes_and_keeps_its_radius_on_fine_ones():
     coarse, fine = (domain_of("torus_helmholtz", nodes=n) for n in (300, 2400))
     net = random_model("gno", coarse, "torus_helmholtz")

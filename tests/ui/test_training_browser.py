@@ -120,7 +120,8 @@ def test_a_paused_run_goes_on_to_its_end_is_drawn_as_logged_and_sent(app, paused
     assert np.allclose(drawn["validation, raw"], [e["validation"] for e in log], rtol=0, atol=0)
     assert np.allclose(drawn["train, raw"], [e["train_loss"] for e in log], rtol=0, atol=0)
     assert page.get_by_text(f"{log[-1]['best']:.4g}", exact=True).count() >= 1
-    assert "Validation sample 0 (sample 4" in page.locator(".hsd-viewer").inner_text() and app.js("v.panels.length") == 4
+    assert "Validation sample 0 (sample 4" in page.locator(".hsd-viewer").inner_text()
+    assert app.js("v.panels.length") == 4
     page.get_by_role("button", name="Send to Model Comparison").click()
     page.get_by_role("button", name="Open Model Comparison").wait_for()
     page.wait_for_url("**runs=**")
