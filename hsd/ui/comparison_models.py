@@ -294,10 +294,7 @@ def domain_of(model: Model, task: Task, ground: Ground, device: str, progress: S
 
 def prepare(model: Model, task: Task, ground: Ground, device: str, progress: Stages) -> None:
     """Make ready what a model's first answer on a mesh takes, with its stages.  Raises as :func:`predictor_of`."""
-    check_task(model, task)
-    _check_mesh(model, ground)
-    domain_of(model, task, ground, device, progress)
-    predictor = predictor_of(model, task, ground, device)
+    predictor = predictor_of(model, task, ground, device, progress)
     if predictor.model.fiber_lifts(predictor.model.config) is not None:
         progress("factors of the resolvents", None)
         predictor.domain.prepare_fiber()
@@ -305,11 +302,11 @@ def prepare(model: Model, task: Task, ground: Ground, device: str, progress: Sta
     yardstick_of(task, ground)
 
 
-def predictor_of(model: Model, task: Task, ground: Ground, device: str) -> Predictor:
+def predictor_of(model: Model, task: Task, ground: Ground, device: str, progress: Stages = silent) -> Predictor:
     """A model on a mesh.  Raises InputError (of the checkpoint; other_task, other_mesh, other_signature)."""
     check_task(model, task)
     _check_mesh(model, ground)
-    domain = domain_of(model, task, ground, device)
+    domain = domain_of(model, task, ground, device, progress)
     return _predictor(str(model.path), stamp(model.path), ground.mesh.content_hash, device, domain)
 
 
