@@ -98,7 +98,7 @@ def measure(page, pid: int, address: str, task: str, repeats: int) -> dict[str, 
         steps.append(watch.timed(button.click, f"Sample {i} of seed"))
         page.wait_for_timeout(300)
     out["next sample"] = _median(steps)
-    views = {"A | B": "A / B", "Maps": "Initial" if task == "toroidal_transport" else "Truth"}
+    views = {"A | B": "A / B", "Maps": page.locator(".hsd-viewer .title").nth(n // 2 - 1).inner_text()}
     shown = []
     for _ in range(max(repeats // 2, 1) + 1):
         for label, words in views.items():

@@ -11,6 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
+from hsd.data.kept import kept_array
 from hsd.errors import check_choice
 from hsd.mesh.mesh import Mesh
 from hsd.mesh.metric import measures
@@ -178,6 +179,10 @@ class WingedCar:
 
 @lru_cache(maxsize=4)
 def _car_table(style: str) -> PointTable:
+    return PointTable(kept_array(lambda: _car_points(style), "points of the car", style))
+
+
+def _car_points(style: str) -> np.ndarray:
     """Points uniform by area: random points of a thin shell |g| < t |∇g|, of equal thickness everywhere, moved onto
     g = 0 by Newton steps."""
     shape = WingedCar(style)
@@ -201,4 +206,4 @@ def _car_table(style: str) -> PointTable:
     for _ in range(4):
         value, gradient = value_and_gradient(g, out)
         out = out - (value / (gradient**2).sum(axis=1))[:, None] * gradient
-    return PointTable(shape.from_metres(out))
+    return shape.from_metres(out)

@@ -171,7 +171,7 @@ def canvas(state: AppState, ready: Ready, found: Mapping[Model, Outcome]) -> Sce
         scene = draw.pair_scene(board, a, b, drawing)
     else:
         scene = draw.maps_scene(board, drawing)
-    _show(scene, state, ready, what)
+    _show(scene, state, ready)
     return scene
 
 
@@ -190,20 +190,18 @@ def _drawing(state: AppState, ready: Ready, board: draw.Board) -> draw.Drawing:
     )
 
 
-def _show(scene: Scene, state: AppState, ready: Ready, what: str) -> None:
+def _show(scene: Scene, state: AppState, ready: Ready) -> None:
     columns = scene.columns_of_panels or 1
     rows = 1 + max(scene.cell_of(i) for i in range(len(scene.panels))) // columns
     height = {1: 300, 2: 410}.get(rows, 740)
     space = state.comparison.space if ready.mesh.dim == 3 else "surface"
-    key = f"comparison/{ready.task.name}/{what}/{space}"
-    show(scene, key, height=height, on_pick=_picked(key), on_place=compose.placed, on_controls=_moved)
+    # one viewer for maps, pair and steps: it keeps its camera, and the shapes that the graphics memory holds
+    key = f"comparison/{ready.task.name}/{space}"
+    show(scene, key, height=height, on_pick=_picked, on_place=compose.placed, on_controls=_moved)
 
 
-def _picked(key: str):
-    def keep(pick) -> None:
-        st.session_state[PICK] = (key, pick)
-
-    return keep
+def _picked(pick) -> None:
+    st.session_state[PICK] = pick
 
 
 def _moved(values: Mapping[str, float]) -> None:
@@ -237,7 +235,7 @@ def _time(state: AppState, ready: Ready, found, place) -> Scene:
     scene = draw.time_scene(board, truth.times[::n], _drawing(state, ready, board))
     left, right = st.columns([7, 3])
     with left:
-        _show(scene, state, ready, "time")
+        _show(scene, state, ready)
     with right:
         curves = [Curve(m.title, m.look, r.times, r.curves) for m, r in rolled.items()]
         true = Curve("truth", LOOKS["truth"], truth.times, truth.curves)

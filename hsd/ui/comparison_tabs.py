@@ -84,7 +84,7 @@ def parts_tab(state: AppState, found: Mapping[Model, Outcome]) -> None:
 
 
 def point_tab(found: Mapping[Model, Outcome], scene: Scene) -> None:
-    _, pick = st.session_state.get(PICK, ("", None))
+    pick = st.session_state.get(PICK)
     rows = tables.point_table(scene, pick, [model.title for model in found])
     if rows is None:
         st.caption("Click a point on any panel: the values of the truth and of all models there stand here.")

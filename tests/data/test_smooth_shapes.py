@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from hsd.data import kept
 from hsd.data.ground import Ground
 from hsd.data.smooth_shapes import CAR_FRAME, Ellipsoid, PointTable, Torus, WingedCar, partners
 from hsd.data.tasks import task
@@ -86,3 +87,22 @@ def test_unknown_style_and_thickness_are_refused():
     with pytest.raises(InputError) as error:
         car(n_vertices=1000, wing=True, thickness=1.0)
     assert error.value.kind == "bad_option"
+
+
+def test_kept_shapes_equal_made_ones_to_the_last_bit_and_are_made_again_for_another_text(tmp_path, monkeypatch):
+    monkeypatch.setenv("HSD_CACHE", str(tmp_path))
+    made = []
+
+    def make():
+        made.append(car(n_vertices=500))
+        return made[-1]
+
+    first, again = kept.kept_mesh(make, "car", 500), kept.kept_mesh(make, "car", 500)
+    assert len(made) == 1 and again.name == made[0].name
+    for mesh in (first, again):
+        assert mesh.content_hash == made[0].content_hash and np.array_equal(mesh.winding, made[0].winding)
+    points = [kept.kept_array(lambda: np.arange(3.0) / 7, "points") for _ in range(2)]
+    assert points[0].tobytes() == points[1].tobytes() == (np.arange(3.0) / 7).tobytes()
+    monkeypatch.setattr(kept, "sources", lambda: "another text")
+    kept.kept_mesh(make, "car", 500)
+    assert len(made) == 2

@@ -90,6 +90,19 @@ def test_the_threshold_moves_in_the_page_with_beta0_and_components_of_hsd(model_
     assert "of 4 samples" in words or "these 4 samples" in words
 
 
+def test_titles_of_small_panels_are_set_smaller_and_not_cut_in_the_projector_theme(model_page):
+    model_page.page.set_viewport_size({"width": 1100, "height": 720})
+    smallest = 99.0
+    for path in ("level_sets", "model_comparison"):
+        opened(model_page, f"{path}?models={'~'.join(LABELS)}&case={CASE}&theme=projector")
+        found = model_page.page.locator(".hsd-viewer .title").evaluate_all(
+            "all => all.map((e) => [e.scrollWidth - e.clientWidth, parseFloat(getComputedStyle(e).fontSize)])"
+        )
+        assert len(found) > len(LABELS) and max(over for over, _ in found) <= 1, (path, found)
+        smallest = min(smallest, *(size for _, size in found))
+    assert 12 <= smallest < 18, smallest
+
+
 def test_spectra_are_cut_in_the_page_to_the_truncated_fields_of_hsd(model_page, model_server):
     opened(model_page, f"spectral_energy?of=models&models={'~'.join(LABELS)}&case={CASE}&kept=20")
     ground, values = fields(model_server[1])

@@ -14,6 +14,7 @@ import numpy as np
 
 from hsd.data.ground import Ground
 from hsd.data.harmonic_frames import crossing_cocycle, handle_frame, period_frame
+from hsd.data.kept import kept_mesh
 from hsd.data.smooth_shapes import PointTable, Shape, WingedCar
 from hsd.data.tasks._vortices import VortexConfig, VortexFlow, rounded
 from hsd.data.tasks.base import NamedFields, Record
@@ -74,7 +75,8 @@ class ExternalAerodynamics(VortexFlow):
         n_nodes = n_nodes or self.config.n_nodes
         if self.config.surface is not None:
             return decimate(self.vehicle, n_nodes)
-        mesh = car(n_vertices=n_nodes, **self.shape.options)
+        options = {"n_vertices": n_nodes, **self.shape.options}
+        mesh = kept_mesh(lambda: car(**options), "car", sorted(options.items()))
         return replace(mesh, points=self.shape.from_metres(mesh.points))
 
     def frame(self, ground: Ground) -> np.ndarray:

@@ -7,6 +7,7 @@ export const framing = {
   layout() {
     const w = this.stageElement.clientWidth, h = this.stageElement.clientHeight, n = this.panels.length;
     if (!w || !h) return;
+    this.laid = `${w} ${h}`;
     this.boxes = this.overlay.layout(w, h, n, this.scene);
     this.tools.style.right = `${8 + this.overlay.rightBar}px`;
   },
@@ -42,10 +43,11 @@ export const framing = {
   },
 
   resize() {
-    if (!this.stage || !this.scene) return;
+    const { clientWidth, clientHeight } = this.stageElement;
+    if (!this.stage || !this.scene || this.laid === `${clientWidth} ${clientHeight}`) return;
     this.layout();
     if (this.memory.pristine) this.fit(false);
-    this.draw(false);
+    this.answer();
   },
 
   /** The panel whose camera a panel has: the first one in its cell. */

@@ -3,8 +3,9 @@
 import { cast } from './bvh.js';
 import { norm, scale, sub } from './camera.js';
 import { format } from './ticks.js';
-import { Bar, barWidth, element, keyOf, keySvg } from './ui.js';
+import { Bar, barWidth, element, keyOf, keySvg, titleSize } from './ui.js';
 
+const PAD = 12; // of titles, at both sides
 const LONG_LEGEND = 4; // more lines, or several panels: the legend stands below the stage
 
 function legendLine({ text, colour }) {
@@ -12,6 +13,11 @@ function legendLine({ text, colour }) {
   swatch.style.background = colour;
   line.prepend(swatch);
   return line;
+}
+
+/** Pixels that the title of a cell has. */
+export function titleWidth(box, half) {
+  return (half ? box.width / 2 : box.width - PAD) - PAD;
 }
 
 export class Overlay {
@@ -88,6 +94,7 @@ export class Overlay {
       const [shown, all] = panel.shown;
       const note = shown < all ? `showing ${shown.toLocaleString('en')} of ${all.toLocaleString('en')} faces` : '';
       cell.append(title, legend, key, element('div', 'note', note));
+      this.fit(title, panel.title, b, panel.half);
       return { cell, key, title, data: { box: b, title: panel.title, half: panel.half, note, key: null, legend: once } };
     });
     const all = new Map(below ? this.cells.flatMap((c) => c.data.legend.map((line) => [line.text, line])) : []);
@@ -101,6 +108,11 @@ export class Overlay {
     this.ring = [];
     this.card = null;
     this.thickness = theme.thick;
+  }
+
+  /** A title too long for its cell is set smaller. */
+  fit(title, text, box, half) {
+    title.style.fontSize = `${titleSize(text, titleWidth(box, half), this.view.theme)}px`;
   }
 
   /** The line between two halves, which the pointer moves. */
@@ -135,7 +147,10 @@ export class Overlay {
     this.cells.forEach((cell, i) => {
       const p = view.panels[i];
       const live = p.liveText(view.memory.controls), named = [p.spec.title, live].filter(Boolean).join(' · ');
-      if (cell.data.title !== named) cell.title.textContent = cell.data.title = named;
+      if (cell.data.title !== named) {
+        cell.title.textContent = cell.data.title = named;
+        this.fit(cell.title, named, cell.data.box, cell.data.half);
+      }
       cell.data.key = p.spec.arrows && !p.spec.half?.right ? keyOf(p.spec.arrows, p.arrowLength, this.pixelsPerUnit(i)) : null;
       const text = cell.data.key ? `${cell.data.key.pixels.toFixed(1)}${cell.data.key.text}` : '';
       if (cell.text === text) return;

@@ -1,6 +1,7 @@
 // The exported PNG: the canvas with titles, colour bars, arrow keys, labels and caption drawn beside it.
 
-import { barLayout, drawBar } from './ui.js';
+import { titleWidth } from './overlay.js';
+import { barLayout, drawBar, titleSize } from './ui.js';
 
 /** Canvas element of the whole figure.  `parts`: {canvas, width, height, cells, bars, caption, controls, theme}; sizes
  * in CSS pixels. */
@@ -26,9 +27,10 @@ export function compose(parts, ratio = 2) {
   for (const { x, y, height: tall } of edges) c.fillRect(x - 1, y, 2, tall);
   for (const { box, title, half, note, key, legend } of cells) {
     c.fillStyle = theme.ink;
-    c.font = font(600, theme.size * 1.06);
+    const room = titleWidth(box, half);
+    c.font = font(600, titleSize(title, room, theme));
     c.textAlign = half?.right ? 'right' : 'left';
-    c.fillText(title, half?.right ? box.x + box.width - pad : box.x + pad, box.y + 9 + theme.size * 0.7);
+    c.fillText(title, half?.right ? box.x + box.width - pad : box.x + pad, box.y + 9 + theme.size * 0.7, room);
     c.textAlign = 'left';
     c.font = font(400, theme.size * 0.9);
     if (key) {

@@ -45,10 +45,10 @@ export class Stage {
     this.drawings = [];
   }
 
-  /** Make n drawings, in order. */
+  /** Make at least n drawings, in order; those beyond n are kept with what they hold, and not drawn. */
   count(n) {
-    while (this.drawings.length > n) this.drawings.pop().delete();
     while (this.drawings.length < n) this.drawings.push(new Drawing(this));
+    for (const spare of this.drawings.slice(n)) spare.renderer.setDraw(false);
   }
 
   /** Backing size in device pixels. */
@@ -61,7 +61,7 @@ export class Stage {
   }
 
   delete() {
-    this.count(0);
+    for (const drawing of this.drawings) drawing.delete();
     this.window.removeView(this.gl);
     this.gl.setContainer(null);
     this.context?.getExtension('WEBGL_lose_context')?.loseContext();

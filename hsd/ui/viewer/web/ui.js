@@ -10,6 +10,17 @@ export function element(tag, className = '', text = '') {
   return e;
 }
 
+const TITLE = 1.06; // size of a panel's title over the theme's
+const SMALLEST = 0.68; // of that size; a longer title ends in dots
+const ruler = document.createElement('canvas').getContext('2d');
+
+/** Font size in pixels at which a panel's title fits a width, not below SMALLEST. */
+export function titleSize(text, width, theme) {
+  const size = TITLE * theme.size;
+  ruler.font = `600 ${size}px ${theme.font}`;
+  return size * Math.min(1, Math.max(SMALLEST, (0.99 * width) / ruler.measureText(text).width));
+}
+
 const ICONS = {
   fit: 'M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4',
   link: 'M6.5 9.5l3-3M7 4.5l1.2-1.2a2.8 2.8 0 0 1 4 4L11 8.500M9 11.5l-1.200 1.200a2.800 2.800 0 0 1-4-4L5 7.500',

@@ -15,6 +15,7 @@ import { CSS, applyTheme, themeOf } from './style.js';
 import { Controls, button, element } from './ui.js';
 
 const REST = 160; // ms without movement until the fine picture is drawn
+const SOON = 30; // the same after a new scene, which nothing follows
 const PROXY_ABOVE = 8000; // vertices of all panels together above which scrubbing shows proxies
 const PROXY_TURN = 12000; // the same for turning, under software rendering only
 
@@ -32,7 +33,7 @@ function memoryOf(id) {
 
 export class View {
   constructor(host, vtkUrl, id) {
-    Object.assign(this, { host, vtkUrl, id, memory: memoryOf(id), panels: [], trees: new Map(), call: 0, moving: false });
+    Object.assign(this, { host, vtkUrl, id, memory: memoryOf(id), panels: [], made: [], trees: new Map(), call: 0, moving: false });
     meter.views[id] = this;
     const figure = element('figure');
     this.style = element('style');
@@ -94,17 +95,17 @@ export class View {
     const { scene } = this;
     this.stage.delete();
     this.canvasElement.replaceChildren();
-    Object.assign(this, { stage: null, panels: [], scene: null, proxied: undefined });
+    Object.assign(this, { stage: null, panels: [], made: [], scene: null, proxied: undefined });
     if (scene) this.receive(scene);
   }
 
   apply(scene) {
     const first = !this.scene, { memory } = this;
     this.scene = scene;
-    if (this.stage.drawings.length !== scene.panels.length) {
-      this.stage.count(scene.panels.length);
-      this.panels = this.stage.drawings.map((d, i) => (this.panels[i]?.drawing === d ? this.panels[i] : new Panel(d)));
-    }
+    const n = scene.panels.length;
+    this.stage.count(n);
+    while (this.made.length < n) this.made.push(new Panel(this.stage.drawings[this.made.length]));
+    this.panels = this.made.slice(0, n);
     this.theme.pixel = this.restRatio();
     this.panels.forEach((p, i) => p.update(scene.panels[i], this.theme));
     if (memory.linked === null) memory.linked = scene.layout.link;
@@ -126,9 +127,7 @@ export class View {
     }
     if (memory.pristine || !memory.cameras[0]) this.fit(false);
     this.overlay.readout(scene.readout);
-    const quick = this.gpu.software; // the first answer coarse and soon, the fine picture after it
-    this.draw(quick);
-    if (quick) this.restSoon();
+    this.answer();
     if (first) meter.first = performance.now();
     meter.rev = scene.rev;
   }
@@ -157,9 +156,16 @@ export class View {
     });
   }
 
-  restSoon() {
+  /** Draw what is new: under software rendering coarse at once, and the fine picture after it. */
+  answer() {
+    const quick = this.gpu.software;
+    this.draw(quick);
+    if (quick) this.restSoon(SOON);
+  }
+
+  restSoon(after = REST) {
     clearTimeout(this.restTimer);
-    this.restTimer = setTimeout(() => this.rest(), REST);
+    this.restTimer = setTimeout(() => this.rest(), after);
   }
 
   rest() {
