@@ -216,7 +216,7 @@ def _threads_of(folder: Path, entry: Entry) -> int | None:
 
 def _same_run(told: dict[str, Any], spec: RunSpec) -> bool:
     """Whether a run.json is of that run, on any device."""
-    return {**told, "device": None} == {**json.loads(json.dumps(spec.as_dict())), "device": None}
+    return {"version": 1, **told, "device": None} == {**json.loads(json.dumps(spec.as_dict())), "device": None}
 
 
 def _set_aside_other(folder: Path, spec: RunSpec, entry: Entry, say: Report) -> None:

@@ -45,6 +45,7 @@ class RunSpec:
     data        : path of a dataset file instead
     training    : the training config
     device      : "auto" (a GPU if there is one), "cpu" or "cuda"
+    version     : of the model's construction (``Operator.version``), by default the program's own
     """
 
     training: TrainingConfig
@@ -55,9 +56,12 @@ class RunSpec:
     data_seed: int = 0
     data: str | None = None
     device: str = "auto"
+    version: int | None = None
 
     def __post_init__(self):
         check_choice("device", self.device, DEVICES)
+        if self.version is None:
+            object.__setattr__(self, "version", model_class(self.training.model).version)
         if (self.task is None) == (self.data is None):
             raise InputError("A run needs a task or a dataset file, and not both.", "bad_run")
 
@@ -66,7 +70,7 @@ class RunSpec:
 
     @classmethod
     def from_dict(cls, entries: dict[str, Any]) -> RunSpec:
-        entries = dict(entries)
+        entries = {"version": 1, **entries}
         return cls(training=TrainingConfig.from_dict(entries.pop("training")), **entries)
 
 
@@ -87,7 +91,7 @@ def use_threads(n: int | None) -> None:
 def make_folder(folder: Path, spec: RunSpec) -> None:
     """Write ``run.json``.  Raises InputError (folder_in_use) where the folder holds another run."""
     file = folder / RUN
-    if file.is_file() and json.loads(file.read_text(encoding="utf-8")) != spec.as_dict():
+    if file.is_file() and {"version": 1, **json.loads(file.read_text(encoding="utf-8"))} != spec.as_dict():
         raise InputError(
             f"{folder} holds another run; resume it (python -m hsd resume {folder}), or choose another folder.",
             "folder_in_use",
@@ -158,10 +162,17 @@ def run(
     steps  : optimiser steps after which it stops, 0: no limit
     finish : train no more, and make the checkpoint of the best weights so far
     Of the processes of a ``torchrun`` the first one returns the checkpoint, the others None.
-    Raises SolverError (diverged, out_of_memory), InputError (few_gpus; folder_gone, where the folder is deleted
-    meanwhile: nobody could watch or stop the run any more), and what reading the folder and the data raise.
+    Raises SolverError (diverged, out_of_memory), InputError (few_gpus; other_version; folder_gone, where the folder is
+    deleted meanwhile: nobody could watch or stop the run any more), and what reading the folder and the data raise.
     """
     spec = read_folder(folder)
+    here = model_class(spec.training.model).version
+    if spec.version != here:
+        raise InputError(
+            f"The run in {folder} was begun with version {spec.version} of the model {spec.training.model}, and this "
+            f"program has version {here}; start it again in a new folder.",
+            "other_version",
+        )
     device = chosen_device(spec.device)
     group, done = Group(device), [0]
 

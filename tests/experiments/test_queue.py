@@ -196,6 +196,14 @@ def test_a_run_with_other_settings_is_set_aside_and_not_deleted(in_process, tmp_
     kept = [tmp_path / f"{first.name}_other{n}" for n in (1, 2)]
     assert [read_folder(f).training.model_config["channels"] for f in kept] == [2, 3] and len(said) == 2
     assert all((f / "model.safetensors").is_file() for f in kept)
+    run_json = tmp_path / first.name / "run.json"  # begun by a program whose model was built differently
+    told = json.loads(run_json.read_text())
+    run_json.write_text(json.dumps({**told, "version": told["version"] - 1}))
+    (tmp_path / first.name / "result.json").unlink()
+    run_entry(first, tmp_path, Records(tmp_path / "none yet"), "cpu", silent, lambda: False, threads=1, say=said.append)
+    assert (tmp_path / f"{first.name}_other3").is_dir() and read_folder(tmp_path / first.name).version == told[
+        "version"
+    ]
 
 
 def test_names_of_entries_are_unique_in_every_suite():

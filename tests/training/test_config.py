@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from hsd.errors import InputError, UnknownNameError
 from hsd.models.hsd import HSD
 from hsd.models.registry import MODELS, make_model, model_class
 from hsd.training.config import TrainingConfig
-from hsd.training.run import RunSpec
+from hsd.training.run import RunSpec, make_folder, run
 
 
 def test_settings_are_read_from_text():
@@ -55,3 +57,15 @@ def test_a_run_has_a_task_or_a_file():
         RunSpec(TrainingConfig("hsd"), task="magnetostatics", data="x.npz")
     spec = RunSpec(TrainingConfig("hsd", epochs=3), task="magnetostatics", n_nodes=300)
     assert RunSpec.from_dict(spec.as_dict()) == spec
+
+
+def test_a_run_begun_with_another_version_of_its_model_does_not_go_on(tmp_path):
+    spec = RunSpec(TrainingConfig("hsd", epochs=3), task="torus_helmholtz", n_nodes=300, n_samples=20)
+    older = {key: value for key, value in spec.as_dict().items() if key != "version"}  # as they were written before
+    assert RunSpec.from_dict(older).version == 1 < spec.version == HSD.version
+    (tmp_path / "run.json").write_text(json.dumps(older))
+    with pytest.raises(InputError, match=f"begun with version 1 .* has version {HSD.version}; start it again") as said:
+        run(tmp_path)
+    assert said.value.kind == "other_version"
+    with pytest.raises(InputError, match="another run"):
+        make_folder(tmp_path, spec)
