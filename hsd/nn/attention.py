@@ -152,13 +152,22 @@ class GraphAttention(nn.Module):
         self.out = nn.Linear(width, width)
 
     def forward(self, x: torch.Tensor, edges: torch.Tensor, graph: Graph) -> torch.Tensor:
-        q, k, v = self.to_qkv(x).chunk(3, dim=-1)
-        edge_k, edge_v = self.edge(edges)[:, None].chunk(2, dim=-1)  # (E, 1, C)
-        scores = graph.from_receivers(q) * (graph.from_senders(k) + edge_k)
-        d = x.shape[-1] // self.heads
-        weights = edge_softmax(scores.unflatten(-1, (self.heads, d)).sum(dim=-1) / d**0.5, graph)  # (E, B, heads)
-        values = (graph.from_senders(v) + edge_v).unflatten(-1, (self.heads, d))
-        return self.out(graph.sum_into((weights[..., None].to(values.dtype) * values).flatten(-2)))
+        _, b, width = x.shape
+        q, k, v = (self.split(part) for part in self.to_qkv(x).chunk(3, dim=-1))  # (B · heads, n, d)
+        edge_k, edge_v = (part.unflatten(0, (self.heads, -1)) for part in self.edge.weight.chunk(2))  # (heads, d, F)
+        # what an edge adds to its key meets the query before it is gathered, and what it adds to its value comes after
+        asked = (q.unflatten(0, (b, -1)) @ edge_k).permute(2, 0, 1, 3)  # (n, B, heads, F)
+        own = (graph.from_receivers(asked) * edges[:, None, None]).sum(dim=-1)  # (E, B, heads)
+        scores = graph.products(q, k).T.unflatten(-1, (b, -1)) + own
+        weights = edge_softmax(scores / (width // self.heads) ** 0.5, graph)
+        seen = graph.sum_into(weights[..., None] * edges[:, None, None])  # (n, B, heads, F)
+        out = graph.integrate(weights.flatten(1).T, v).unflatten(0, (b, -1)).permute(2, 0, 1, 3)  # (n, B, heads, d)
+        out = out + torch.einsum("nbhf,hdf->nbhd", seen.to(edge_v.dtype), edge_v)
+        return self.out(out.flatten(-2).to(x.dtype))
+
+    def split(self, x: torch.Tensor) -> torch.Tensor:
+        """(n, B, C) → (B · heads, n, C / heads)."""
+        return x.unflatten(-1, (self.heads, -1)).permute(1, 2, 0, 3).flatten(0, 1)
 
 
 def edge_softmax(scores: torch.Tensor, graph: Graph) -> torch.Tensor:

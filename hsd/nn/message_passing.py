@@ -85,6 +85,10 @@ class Graph:
         """out[c, i] = Σ over edges e = (j → i) of kernel[c, e] v[c, j], (C, E) and (C, n, B) → (C, n, B)."""
         return _KernelSum.apply(kernel, v, self)
 
+    def products(self, q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
+        """out[c, e] = q[c, i] · k[c, j] on the edges e = (j → i), (C, n, d) twice → (C, E)."""
+        return _EdgeProducts.apply(q, k, self)
+
 
 def _copies(starts: torch.Tensor, columns: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
     n, n_edges = len(starts) - 1, len(columns)
@@ -151,17 +155,43 @@ class _KernelSum(torch.autograd.Function):
     def backward(ctx, g):
         (kernel, v), graph = ctx.saved_tensors, ctx.graph
         g = g.to(v.dtype).contiguous()
-        to_kernel = to_v = None
-        if ctx.needs_input_grad[0]:
-            parts = []
-            for k, g_k, v_k in zip(*(x.split(graph.channels_at_once) for x in (kernel, g, v)), strict=True):
-                pattern = _block(graph.stacked, graph, k)
-                sampled = torch.sparse.sampled_addmm(pattern, g_k.flatten(0, 1), v_k.flatten(0, 1).T, beta=0.0)
-                parts.append(sampled.values().reshape(k.shape))
-            to_kernel = torch.cat(parts)
-        if ctx.needs_input_grad[1]:
-            to_v = _blockwise(graph.stacked_transposed, graph, kernel.index_select(1, graph.order), g)
-        return to_kernel, to_v, None
+        to_kernel = _sampled(graph, g, v) if ctx.needs_input_grad[0] else None
+        return to_kernel, _integrated_back(graph, kernel, g) if ctx.needs_input_grad[1] else None, None
+
+
+class _EdgeProducts(torch.autograd.Function):
+    """Channels are blocks of one product at the places of a sparse matrix; gradients: products with that matrix."""
+
+    @staticmethod
+    def forward(ctx, q, k, graph):
+        with torch.autocast(q.device.type, enabled=False):
+            dtype = torch.promote_types(q.dtype, torch.float32)
+            q, k = q.to(dtype).contiguous(), k.to(dtype).contiguous()
+            ctx.save_for_backward(q, k)
+            ctx.graph = graph
+            return _sampled(graph, q, k)
+
+    @staticmethod
+    def backward(ctx, g):
+        (q, k), graph = ctx.saved_tensors, ctx.graph
+        g = g.to(q.dtype).contiguous()
+        to_q = _blockwise(graph.stacked, graph, g, k) if ctx.needs_input_grad[0] else None
+        return to_q, _integrated_back(graph, g, q) if ctx.needs_input_grad[1] else None, None
+
+
+def _sampled(graph: Graph, left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+    """Products of rows of the receivers (left) and the senders (right), (C, n, d) twice → (C, E)."""
+    out = []
+    for a, b in zip(left.split(graph.channels_at_once), right.split(graph.channels_at_once), strict=True):
+        pattern = _block(graph.stacked, graph, a.new_zeros(len(a), graph.n_edges))
+        sampled = torch.sparse.sampled_addmm(pattern, a.flatten(0, 1), b.flatten(0, 1).T, beta=0.0)
+        out.append(sampled.values().reshape(len(a), -1))
+    return torch.cat(out)
+
+
+def _integrated_back(graph: Graph, kernel: torch.Tensor, g: torch.Tensor) -> torch.Tensor:
+    """Sums over the edges out of each sender, kernel (C, E), g (C, n, d) at the receivers → (C, n, d)."""
+    return _blockwise(graph.stacked_transposed, graph, kernel.index_select(1, graph.order), g)
 
 
 def _block(stacked: tuple[torch.Tensor, torch.Tensor], graph: Graph, kernel: torch.Tensor) -> torch.Tensor:

@@ -50,6 +50,16 @@ def test_kernel_integral_is_a_matrix_product_in_every_channel(at_once, monkeypat
     assert torch.autograd.gradcheck(graph.integrate, (kernel, v))
 
 
+@pytest.mark.parametrize("at_once", (1, 2, 5))
+def test_products_at_the_edges_are_those_of_a_dense_matrix(at_once, monkeypatch):
+    graph = random_graph()[0]
+    monkeypatch.setattr("hsd.nn.message_passing.ENTRIES", at_once * graph.n_edges)
+    q, k = doubles(5, 7, 3, seed=2), doubles(5, 7, 3, seed=3)
+    dense = q @ k.transpose(1, 2)
+    assert torch.allclose(graph.products(q, k), dense[:, graph.receivers, graph.senders], atol=1e-14)
+    assert torch.autograd.gradcheck(graph.products, (q, k))
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_mesh_graph_has_every_edge_in_both_directions(case):
     domain, _ = made(case)
