@@ -160,7 +160,11 @@ def exports(run) -> None:
         path = runs.training().checkpoint_of(run.id)
         files["Checkpoint: weights"] = (".safetensors", path.read_bytes, "application/octet-stream")
         files["Checkpoint: manifest"] = (".json", path.with_suffix(".json").read_bytes, "application/json")
-    st.markdown("A checkpoint is two files: give both the same name. The picture: camera button of the view.")
+    if run.status.state == "done":
+        st.markdown("A checkpoint is two files: give both the same name.")
+    else:
+        st.markdown("The checkpoint can be had when the run has finished.")
+    st.caption("The picture: camera button of the view.")
     download_row(files, run.id, "training")
 
 
@@ -185,6 +189,7 @@ def main() -> None:
     runs.show_error()
     if state.training.task == OWN:
         task_files.show_found(bool(state.tasks.file))
+    st.session_state[runs.SEEN] = runs.states_of_all()
     found = runs.all_runs()
     run_id = chosen(found)
     if not run_id:

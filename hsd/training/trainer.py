@@ -164,6 +164,7 @@ class Trainer:
         error, _ = self.group.agree(error)  # patience must end all processes together
         if not math.isfinite(error):
             self._diverged()
+        seen = p.epoch * sum(len(samples) for samples in self.data.train) + p.sums[1]
         improved = error < p.best
         if improved:
             p.best, p.best_epoch = error, p.epoch
@@ -178,7 +179,7 @@ class Trainer:
             "lr": self.optimiser.param_groups[0]["lr"],
             "seconds": round(p.seconds, 3),
             "validation_seconds": round(time.monotonic() - begun, 3),
-            "samples_per_s": round(p.step * config.batch_size / max(p.seconds, 1e-9), 2),
+            "samples_per_s": round(seen / max(p.seconds, 1e-9), 2),
         }
         if self.device.startswith("cuda"):
             entry["gpu_memory_mb"] = round(torch.cuda.max_memory_allocated() / 2**20)

@@ -7,6 +7,7 @@ carry it.  The functions on records are plain; those at the end are called by wi
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -174,13 +175,14 @@ def placed(event: Place) -> None:
 
     edited(change)
     update(**{"comparison.selected": select})
+    selected()
 
 
-def adjusted() -> None:
-    """The sliders of strength and width were moved: the chosen source follows."""
+def adjusted(name: str) -> None:
+    """The slider of "strength" or "width" was moved: the chosen source follows."""
     choice = get_state().comparison
     if choice.selected >= 0:
-        edited(lambda r: changed_source(r, choice.selected, strengths=choice.strength, widths=choice.width))
+        edited(lambda r: changed_source(r, choice.selected, **{f"{name}s": getattr(choice, name)}))
 
 
 def selected() -> None:
@@ -221,6 +223,7 @@ def started(empty: bool) -> None:
     if empty:
         first = task.sample(state.seed, state.comparison.sample)["centres"][0]
         keep(with_source(blank(task), first, 1.5, widths_of(task)[0] * 1.5), edit=True, selected=0)
+        selected()
     else:
         keep(record_in_force(state, task), edit=True, selected=-1)
 
@@ -244,7 +247,9 @@ def panel(state: AppState, task: Task, record: Record) -> None:
     left, right = st.columns(2)
     left.button("Start anew", key="comparison:blank", on_click=started, args=(True,), width="stretch")
     right.button("End", key="comparison:drawn", on_click=ended, width="stretch")
-    st.caption(f"{n} sources. A click on the canvas adds a {what}; drag one to move it, Delete removes it.")
+    st.caption(
+        f"{n} {'source' if n == 1 else 'sources'}. A click on the canvas adds a {what}; drag one to move it, Delete removes it."
+    )
     _source_widgets(state, task, record)
     for name in (name for name in DIALS if name in record):
         _dials(task, record, name)
@@ -259,9 +264,9 @@ def _source_widgets(state: AppState, task: Task, record: Record) -> None:
     key = "comparison:source"
     st.session_state[key] = get_state().comparison.selected
     st.selectbox(f"Strength and width of {word(task.name)}", options, format_func=names.get, key=key, on_change=_chosen)
-    bound_slider("Strength", "comparison.strength", -STRENGTH, STRENGTH, 0.05, on_change=adjusted)
+    bound_slider("Strength", "comparison.strength", -STRENGTH, STRENGTH, 0.05, on_change=partial(adjusted, "strength"))
     low, high = widths_of(task)
-    bound_slider("Width σ", "comparison.width", low, high, 0.005, on_change=adjusted)
+    bound_slider("Width σ", "comparison.width", low, high, 0.005, on_change=partial(adjusted, "width"))
     if get_state().comparison.selected >= 0:
         i = get_state().comparison.selected
         st.button("Delete it", key="comparison:delete", on_click=_deleted, args=(i,))

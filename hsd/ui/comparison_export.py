@@ -134,6 +134,12 @@ def sheet(scene: Scene) -> bytes:
 # ---- code --------------------------------------------------------------------------------------------------------
 
 
+def path_here(path: str) -> str:
+    """A path as a script started in the program's folder may write it."""
+    here = Path.cwd()
+    return Path(path).relative_to(here).as_posix() if Path(path).is_relative_to(here) else path
+
+
 def code(state: AppState, ready: Ready, answers: Mapping[Model, Outcome]) -> str:
     """The lines that give the same numbers."""
     choice, name = state.comparison, ready.task.name
@@ -144,7 +150,7 @@ def code(state: AppState, ready: Ready, answers: Mapping[Model, Outcome]) -> str
         else f"record = problem.sample({state.seed}, {choice.sample})"
     )
     paths = [str(model.path) for model in answers] or ["model.safetensors"]
-    short = [path.split("/assets/")[-1] if "/assets/" in path else Path(path).name for path in paths]
+    short = [path_here(path) for path in paths]
     lines = [
         "import numpy as np",
         "",

@@ -10,6 +10,7 @@ from hsd.data.tasks.base import Task
 from hsd.errors import HsdError
 from hsd.ui.comparison_models import Model, manifest_of, test_scores
 from hsd.ui.comparison_work import Cost, Outcome
+from hsd.ui.markdown import literal
 from hsd.ui.viewer import Pick
 from hsd.ui.viewer.readout import value_at
 from hsd.viz.palettes import PARTS
@@ -37,7 +38,7 @@ def score_rows(answers: Mapping[Model, Mapping[str, float]], metrics: Mapping) -
 
 def formula_lines(metrics: Mapping) -> list[str]:
     """ "**title**: formula; perfect: 0" of each metric."""
-    return [f"**{m.title}**: {m.formula}; perfect: {m.best:g}" for m in metrics.values()]
+    return [f"**{m.title}**: {literal(m.formula)}; perfect: {m.best:g}" for m in metrics.values()]
 
 
 def cost_rows(models: Sequence[Model], costs: Mapping[Model, Cost]) -> dict[str, list]:

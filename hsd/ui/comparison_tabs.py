@@ -17,6 +17,7 @@ from hsd.ui.comparison_models import Model
 from hsd.ui.comparison_panels import PICK
 from hsd.ui.comparison_work import Outcome
 from hsd.ui.export import download_row, figure_html, table_csv
+from hsd.ui.markdown import literal
 from hsd.ui.space import figure_ink
 from hsd.ui.state import AppState
 from hsd.viz.comparison_figures import parts_figure
@@ -58,7 +59,7 @@ def sample_tab(state: AppState, ready: Ready, found: Mapping[Model, Outcome]) ->
 
 
 def _numbers(rows: dict, key: str, metrics: Mapping) -> None:
-    helps = {m.title: m.formula for m in metrics.values()}
+    helps = {m.title: literal(m.formula) for m in metrics.values()}
     config = {name: st.column_config.NumberColumn(format="%.4g", help=helps.get(name)) for name in list(rows)[1:]}
     st.dataframe(rows, hide_index=True, column_config=config | {tables.MODEL: _pinned()}, key=key)
 

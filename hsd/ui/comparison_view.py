@@ -16,7 +16,17 @@ from hsd.ui.comparison_models import Model
 from hsd.ui.comparison_work import Outcome, Rollout
 from hsd.ui.page import Domain, condition_sentence, device_words
 from hsd.ui.state import AppState
-from hsd.viz.comparison_scene import Board, Layer, Quantity, Shot, error_layer, input_layer, layer, node_values_of
+from hsd.viz.comparison_scene import (
+    Board,
+    Layer,
+    Quantity,
+    Shot,
+    error_layer,
+    input_layer,
+    layer,
+    node_values_of,
+    relative_error,
+)
 from hsd.viz.comparison_scene import quantity_of as _quantity_of
 from hsd.viz.task_scene import Drawn, Place, drawn, title_of
 
@@ -59,7 +69,7 @@ def board_of(state: AppState, ready: Ready, answers: Mapping[Model, Outcome]) ->
         value, error = _shot(
             *model_key(ready, model), place.surface.name, quantity, place, ready, answer.nodes[None], truth
         )
-        shots.append(Shot(model.key, model.title, error_words(answer.scores["relative_l2"]), value, error))
+        shots.append(Shot(model.key, model.title, drawn_error_words(ready, quantity, answer), value, error))
     return _board(ready, quantity, place, _true_layer(ready.key, place.surface.name, quantity, place, ready), shots)
 
 
@@ -152,14 +162,22 @@ def error_words(relative: float) -> str:
     return f"error {100 * relative:.3g}\u202f%"
 
 
+def drawn_error_words(ready: Ready, quantity: Quantity, answer: Outcome) -> str:
+    """The same of what is drawn: the relative L² of the whole value, or of its component or vorticity by name."""
+    if quantity.name not in ("component", "vorticity"):
+        return error_words(answer.scores["relative_l2"])
+    found = relative_error(ready.ground, ready.sample.target, quantity, answer.nodes, truth_of(ready))
+    return error_words(found).replace("error", f"error of {quantity.symbol}")
+
+
 def sample_words(state: AppState, ready: Ready) -> str:
     """Which sample this is, and to which part of the models' data it belongs."""
     if state.comparison.composed:
         n = len(ready.sample.record["strengths"])
-        return f"Composed sample of {n} sources; its truth was computed by the task's own solver."
+        return f"Composed sample of {n} {'source' if n == 1 else 'sources'}; its truth was computed by the task's own solver."
     text = f"Sample {state.comparison.sample} of seed {state.seed}"
     parts: dict[str, list[str]] = {}
-    for model in ready.models:
+    for model in (m for m in ready.models if m.title not in ready.refused):
         try:
             part = comparison_models.part_of_sample(model, state.seed, state.comparison.sample)
         except HsdError:

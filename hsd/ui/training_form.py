@@ -14,6 +14,7 @@ from hsd.data.splits import split_sizes
 from hsd.errors import InputError
 from hsd.ui import task_files
 from hsd.ui.bound import bound_number, bound_segments, bound_selectbox, fill
+from hsd.ui.markdown import literal
 from hsd.ui.state import AppState, TrainingState, get_state, update
 from hsd.ui.state_parts import QUICK_TRAINING
 from hsd.ui.store import KEY
@@ -156,7 +157,7 @@ def entry_widget(entry: Entry, prefix: str, value: Any, own: float | None = None
     key = f"training:{choice.task}:{choice.model}:{name}"
     shown = ", ".join(map(str, value)) if entry.kind == "sizes" else value
     fill(key, shown)
-    bind = {"key": key, "on_change": partial(entry_changed, key, name, entry), "help": entry.help or None}
+    bind = {"key": key, "on_change": partial(entry_changed, key, name, entry), "help": literal(entry.help) or None}
     if entry.kind == "switch":
         st.toggle(label, **bind)
     elif entry.kind == "choice":
@@ -185,7 +186,9 @@ def loss_widgets(weights: dict[str, float]) -> None:
     """Weights of the loss terms; none: the relative error of the form."""
     from hsd.metrics.losses import LOSSES
 
-    st.caption("Weights of the loss; all zero: ‖ω_p − ω_g‖_⋆ / ‖ω_g‖_⋆, or of node values for models without forms.")
+    st.caption(
+        literal("Weights of the loss; all zero: ‖ω_p − ω_g‖_⋆ / ‖ω_g‖_⋆, or of node values for models without forms.")
+    )
     for name, loss in LOSSES.items():
         entry = Entry(name, "number", 0.0, loss.formula, high=1000)
         entry_widget(entry, "loss.", float(weights.get(name, 0.0)))

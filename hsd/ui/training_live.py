@@ -60,7 +60,8 @@ def _live(run_id: str, alive: bool, polling: bool) -> None:
     with right:
         pending = sample(state, run)
     st.session_state["training:pending"] = pending
-    if run.status.is_alive != alive or (alive or pending) != polling:
+    moved = polling and runs.states_of_all() != st.session_state.get(runs.SEEN)
+    if run.status.is_alive != alive or (alive or pending) != polling or moved:
         run_again()
 
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from hsd.training.run import RunSpec
 
 ERROR = "training:error"
+SEEN = "training:seen"
+"""What :func:`states_of_all` said when the whole page was drawn."""
 STATES = {
     "new": "not started",
     "waiting": "waiting",
@@ -120,6 +122,11 @@ def all_runs() -> list[Run]:
         except HsdError:
             continue  # a folder that is being deleted, or of another program
     return out
+
+
+def states_of_all() -> tuple[tuple[str, str], ...]:
+    """Folder and state of every run."""
+    return tuple((status.folder.name, status.state) for status in training().runs())
 
 
 def rows_of(runs: list[Run]) -> dict[str, list]:

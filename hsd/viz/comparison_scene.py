@@ -111,6 +111,13 @@ def error_layer(
     return _sized(steady_columns(place, size, labels), None)
 
 
+def relative_error(ground: Ground, target: Shown, quantity: Quantity, nodes: np.ndarray, truth: np.ndarray) -> float:
+    """‖q_p − q_g‖ / ‖q_g‖ of the quantity q at the vertices, weighted by areas or volumes, for (n_vertices, C)."""
+    wrong, right = (quantity.values(ground, target, field) for field in (nodes - truth, truth))
+    sizes = [float(ground.vertex_measure @ (values**2).sum(axis=1)) for values in (wrong, right)]
+    return float(np.sqrt(sizes[0] / max(sizes[1], np.finfo(float).tiny)))
+
+
 def _sized(columns: Columns, arrows: Columns | None) -> Layer:
     size = np.linalg.norm(columns.values, axis=1) if columns.is_vector else np.abs(columns.values)
     size = size[np.isfinite(size)]

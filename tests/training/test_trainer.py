@@ -54,6 +54,14 @@ def test_training_lowers_both_errors(aero_file):
     assert log[-1]["lr"] < 1e-2 * max(entry["lr"] for entry in log)
 
 
+def test_samples_per_second_count_each_sample_once_also_where_batches_do_not_come_out_even(aero_file):
+    trainer, log = trained(aero_file, epochs=3, batch_size=7)
+    n = sum(len(samples) for samples in trainer.data.train)
+    assert n % 7
+    for entry in log:
+        assert entry["samples_per_s"] * entry["seconds"] == pytest.approx((entry["epoch"] + 1) * n, rel=0.05)
+
+
 def test_equal_seeds_give_bit_identical_curves_and_other_seeds_do_not(aero_file):
     first, second, other = (trained(aero_file, seed=s) for s in (0, 0, 1))
     assert numbers(first[1]) == numbers(second[1]) != numbers(other[1])

@@ -234,6 +234,7 @@ def test_a_run_of_ones_own_takes_part_and_a_deleted_one_is_a_sentence_with_a_way
         file.unlink()
     app = good(opened(models="hsd", runs="mine"))
     assert set(table(app, "Relative L²")) == {"HSD"} and "no run mine" in app.warning[0].value
+    assert "mine:" not in said(app) and ", mine" not in said(app)  # nothing is said of a model that takes no part
     app = good(press(app, "comparison:out:mine"))
     assert not app.warning and app.session_state["_app_state"].own_runs == ()
 
@@ -287,6 +288,25 @@ def test_a_composed_sample_is_scored_and_carried_by_its_link(root):
     again = good(opened("external_aerodynamics", composed=composed))
     assert table(again, "Relative L²") == table(app, "Relative L²") != first
     assert "its truth was computed by the task's own solver" in said(again)
+
+
+def test_sliders_show_the_chosen_source_and_each_changes_only_its_own_entry(root):
+    make_checkpoints(root, QUICK)
+    app = good(press(good(opened()), "comparison:compose"))
+    app = good(press(app, "comparison:blank"))  # one source, chosen
+    assert "1 source." in said(app) and composed_now(app)["strengths"].tolist() == [1.5]
+    at = {s.label: s for s in app.slider}
+    assert at["Strength"].value == 1.5 and at["Width σ"].value == pytest.approx(
+        composed_now(app)["widths"][0], abs=0.005
+    )
+    before = composed_now(app)["widths"][0]
+    at["Strength"].set_value(-1.0)
+    after = composed_now(good(app.run()))
+    assert after["strengths"].tolist() == [-1.0] and after["widths"][0] == before
+
+
+def composed_now(app: AppTest) -> dict:
+    return comparison_compose.decode(task(QUICK), store.get_json(app.session_state["_app_state"].comparison.composed))
 
 
 @pytest.mark.parametrize("what", ["expired", "nan"])
@@ -347,6 +367,8 @@ def test_the_lines_of_code_give_the_number_on_the_page(root, monkeypatch, capsys
     ready = comparison_answers.ready_of(state)
     found = comparison_answers.outcomes(ready)
     monkeypatch.chdir(root / "ellipsoid_aerodynamics")
-    exec(compile(export.code(state, ready, found), "code", "exec"), {})
+    lines = export.code(state, ready, found)
+    assert "['fno3d.safetensors']" in lines
+    exec(compile(lines, "code", "exec"), {})
     printed = capsys.readouterr().out.partition("'relative_l2': ")[2].partition(",")[0]
     assert float(printed) == pytest.approx(next(iter(found.values())).scores["relative_l2"], rel=1e-6)

@@ -67,6 +67,18 @@ def test_an_error_map_is_the_length_of_the_difference_of_the_quantity(vectors, n
     assert np.allclose(error.columns.values[:, 0], expected, rtol=1e-9, atol=1e-9 * expected.max())
 
 
+@pytest.mark.parametrize("name", draw.QUANTITIES)
+def test_the_relative_error_of_a_quantity_is_that_of_what_is_drawn(vectors, name):
+    sample, _ = vectors
+    truth, ground = draw.node_values_of(sample), sample.ground
+    nodes = truth + np.random.default_rng(0).normal(size=truth.shape)
+    quantity = draw.Quantity(name, "y")
+    wrong, right = (quantity.values(ground, sample.target, n) for n in (nodes, truth))
+    norm = [np.sqrt(np.sum(ground.vertex_measure[:, None] * v**2)) for v in (wrong - right, right)]
+    found = draw.relative_error(ground, sample.target, quantity, nodes, truth)
+    assert found == pytest.approx(norm[0] / norm[1]) and (name == "vectors" or found > 0)
+
+
 def test_vorticity_of_node_values_comes_nearer_to_that_of_the_form_on_finer_meshes():
     problem, errors = task("ellipsoid_aerodynamics"), []
     for nodes in (300, 1200):

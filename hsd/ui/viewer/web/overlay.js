@@ -236,7 +236,8 @@ export class Overlay {
 
   updateReadout() {
     const { view, picked } = this;
-    const shown = picked ? view.panels.map((p, i) => i).filter((i) => view.panels[i].spec.mesh === picked.mesh) : [];
+    const reads = picked && view.scene.tool.mode !== 'place'; // while points are placed no card lies over them
+    const shown = reads ? view.panels.map((p, i) => i).filter((i) => view.panels[i].spec.mesh === picked.mesh) : [];
     while (this.ring.length > shown.length) {
       const { ring, card } = this.ring.pop();
       ring.remove();
