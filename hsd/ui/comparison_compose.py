@@ -247,9 +247,8 @@ def panel(state: AppState, task: Task, record: Record) -> None:
     left, right = st.columns(2)
     left.button("Start anew", key="comparison:blank", on_click=started, args=(True,), width="stretch")
     right.button("End", key="comparison:drawn", on_click=ended, width="stretch")
-    st.caption(
-        f"{n} {'source' if n == 1 else 'sources'}. A click on the canvas adds a {what}; drag one to move it, Delete removes it."
-    )
+    s = "" if n == 1 else "s"
+    st.caption(f"{n} source{s}. A click on the canvas adds a {what}; drag one to move it, Delete removes it.")
     _source_widgets(state, task, record)
     for name in (name for name in DIALS if name in record):
         _dials(task, record, name)

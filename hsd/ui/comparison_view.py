@@ -174,7 +174,8 @@ def sample_words(state: AppState, ready: Ready) -> str:
     """Which sample this is, and to which part of the models' data it belongs."""
     if state.comparison.composed:
         n = len(ready.sample.record["strengths"])
-        return f"Composed sample of {n} {'source' if n == 1 else 'sources'}; its truth was computed by the task's own solver."
+        s = "" if n == 1 else "s"
+        return f"Composed sample of {n} source{s}; its truth was computed by the task's own solver."
     text = f"Sample {state.comparison.sample} of seed {state.seed}"
     parts: dict[str, list[str]] = {}
     for model in (m for m in ready.models if m.title not in ready.refused):
