@@ -20,11 +20,11 @@ SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @cache
-def font(size: int) -> ImageFont.FreeTypeFont:
-    """DejaVu Sans (with Greek letters), which comes with matplotlib; else Pillow's own."""
+def font(size: int, bold: bool = False) -> ImageFont.FreeTypeFont:
+    """DejaVu Sans (with Greek letters), which comes with matplotlib; else Pillow's own, which has no bold."""
     spec = importlib.util.find_spec("matplotlib")  # looked up, not imported
     if spec is not None and spec.origin:
-        path = Path(spec.origin).parent / "mpl-data" / "fonts" / "ttf" / "DejaVuSans.ttf"
+        path = Path(spec.origin).parent / "mpl-data" / "fonts" / "ttf" / f"DejaVuSans{'-Bold' * bold}.ttf"
         if path.is_file():
             return ImageFont.truetype(str(path), size)
     return ImageFont.load_default(size)
@@ -67,11 +67,9 @@ class Pen:
         self.draw.text(
             xy,
             text,
-            font=font(max(8, round(self.size * factor))),
+            font=font(max(8, round(self.size * factor)), bold),
             fill=self.ink.muted if muted else self.ink.ink,
             anchor=anchor,
-            stroke_width=max(1, self.size // 30) if bold else 0,
-            stroke_fill=self.ink.ink,
         )
 
     def swatch(self, xy, colour: str, text: str):
