@@ -5,6 +5,7 @@ from functools import partial
 import streamlit as st
 
 from hsd.ui import learn_frame as frame
+from hsd.ui.browser import slides
 from hsd.ui.lessons import LESSONS
 from hsd.ui.page import page
 from hsd.ui.state import get_state
@@ -17,6 +18,12 @@ STAY = """
 .st-key-learn-steps { width: auto; margin-left: auto; }
 """
 """The picture stays in view while text and question scroll."""
+STAGE = """
+.st-key-head { position: absolute; right: 0; top: 1.1rem; width: 6rem !important; z-index: 5; }
+.st-key-head > *:not(:last-child) { display: none !important; }
+.st-key-learn-bar { margin-top: -2.6rem; padding-right: 6rem; }
+"""
+"""Presenter mode: the lesson has the room of the page's title."""
 
 
 def domain(state):
@@ -25,12 +32,16 @@ def domain(state):
     return frame.domain_of(state, memory["view"])
 
 
-def words(lesson, number: int) -> None:
-    st.markdown(f"#### {frame.titles()[number]}\n{lesson.text}")
-    st.latex(r"\begin{gathered}" + r"\\".join(lesson.formulas) + r"\end{gathered}")
-    frame.ask(memory["view"].question, number)
-    if frame.further(number):
-        st.markdown(frame.further(number))
+def words(state, lesson, number: int) -> None:
+    """The text and then the question; in presenter mode one of them."""
+    st.markdown(f"#### {frame.titles()[number]}")
+    if not (state.present and state.learn.asked):
+        st.markdown(lesson.text)
+        st.latex(r"\begin{gathered}" + r"\\".join(lesson.formulas) + r"\end{gathered}")
+    if state.learn.asked or not state.present:
+        frame.ask(memory["view"].question, number)
+        if frame.further(number):
+            st.markdown(frame.further(number))
 
 
 def below(state, view) -> None:
@@ -50,15 +61,17 @@ def main() -> None:
     lesson = LESSONS[number - 1]
     frame.bar(lesson)
     left, right = st.columns([3, 2], gap="medium")
-    st.html(f"<style>{STAY}</style>")
+    slides(f"{number} {state.learn.asked}", "PageUp", "PageDown")
+    st.html(f"<style>{STAY}{STAGE if state.present else ''}</style>")
     with left, st.container(key="learn-view"):
         scene = frame.without_keys(view.scene)
         show(scene, f"learn/{number}", height=HEIGHT[state.present], on_controls=partial(frame.moved, view))
         st.markdown(view.numbers)
         st.caption(frame.conditions(view))
-        below(state, view)
+        if not state.present:
+            below(state, view)
     with right:
-        words(lesson, number)
+        words(state, lesson, number)
 
 
 with page("Learn", "", domain):

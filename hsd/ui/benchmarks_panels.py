@@ -211,7 +211,8 @@ def cost(view: View) -> None:
         st.caption(
             "forward ms: median of warm forward passes of one sample, on the machine of the run, which may have had "
             "other work. Preparation: modes and what else a model computes of the mesh once. MB: peak memory of the "
-            "training process. Equal budgets mean equal training seconds, so that s an epoch tells models apart."
+            "training process. With equal budgets training seconds are about equal (steps are laid out by the measured "
+            "pace), so that s an epoch tells models apart."
         )
         points = [
             (run.title, model_look(run.label, run.record["model"]), run.record["latency_ms"], error)

@@ -1,4 +1,4 @@
-"""Small things that only the browser can do: copying the link, choosing the light or dark theme."""
+"""Small things that only the browser can do: copying the link, choosing the theme, steps of a page by keys."""
 
 from __future__ import annotations
 
@@ -57,9 +57,24 @@ export default function (component) {
   setTimeout(() => window.location.reload(), 150);
 }
 """
+SLIDES_JS = """
+// keys that step do not scroll too, and every step begins at the top of the page
+export default function (component) {
+  const { keys, step } = component.data, host = component.parentElement.host || component.parentElement;
+  const main = document.querySelector('[data-testid=stMain]');
+  if (host.dataset.step !== undefined && host.dataset.step !== step) main?.scrollTo(0, 0);
+  host.dataset.step = step;
+  const hold = (e) => {
+    if (keys.includes(e.key) && !['INPUT', 'TEXTAREA', 'SELECT'].includes(e.target.tagName)) e.preventDefault();
+  };
+  window.addEventListener('keydown', hold, true);
+  return () => window.removeEventListener('keydown', hold, true);
+}
+"""
 
 _copy = st.components.v2.component("hsd_copy_link", html=COPY_HTML, css=COPY_CSS, js=COPY_JS)
 _theme = st.components.v2.component("hsd_theme", html="<i></i>", js=THEME_JS)
+_slides = st.components.v2.component("hsd_slides", html="<i></i>", js=SLIDES_JS)
 
 
 def copy_link() -> None:
@@ -71,3 +86,10 @@ def set_theme(name: str) -> None:
     """Switch to the theme "light" or "dark"; "" leaves the choice to the browser."""
     with st.container(key="hsd-theme-holder", height=1, border=False, gap=None):
         _theme(key="hsd-theme", data={"theme": name}, height=1)
+
+
+def slides(step: str, *keys: str) -> None:
+    """The page is a series of steps, taken by shortcuts with these keys: they do not scroll it, and when ``step``
+    changes its top is shown."""
+    with st.container(key="hsd-slides-holder", height=1, border=False, gap=None):
+        _slides(key="hsd-slides", data={"step": step, "keys": list(keys)}, height=1)

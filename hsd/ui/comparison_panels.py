@@ -47,7 +47,8 @@ MANY = 6
 def sidebar(ready: Ready | None) -> None:
     """Task, sample, models, and how they are drawn."""
     choice_sidebar(ready)
-    if ready is not None:
+    lines = ready is not None and ready.mesh.dim == 3 and get_state().comparison.show == "lines"
+    if ready is not None and not lines:  # streamlines have one look
         with st.sidebar:
             _drawing_widgets(get_state(), ready)
 

@@ -2,7 +2,8 @@
 
 Keys: PageUp and PageDown (what a presenter's clicker sends) step through the lessons, A shows the answer.  They are
 shortcuts of Streamlit's buttons, so they do nothing while a slider or a field for text has the focus; the viewer has no
-keys of its own here, so turning the shape does not take them away.
+keys of its own here, so turning the shape does not take them away.  In presenter mode a lesson has two steps, its text
+and then its question, so that each is in view whole on a small projector.
 """
 
 from __future__ import annotations
@@ -28,7 +29,10 @@ ANSWERS = "learn/answers"
 """Of the session: question → what was answered (None: nothing yet), and whether the answer was asked for."""
 CHECKPOINTS = Path(__file__).resolve().parents[2] / "assets" / "checkpoints"
 """Where hsd.experiments.shipped keeps its files; read here without loading torch."""
-KEYS = "Keys: **PageUp** and **PageDown** (a presenter's clicker) step through the lessons, **A** shows the answer."
+KEYS = (
+    "Keys: **PageUp** and **PageDown** (a presenter's clicker) step through the lessons, in presenter mode from the "
+    "text to the question and on; **A** shows the answer."
+)
 
 
 def titles() -> dict[int, str]:
@@ -36,9 +40,20 @@ def titles() -> dict[int, str]:
     return {i: f"{i}. {lesson.title}" for i, lesson in enumerate(LESSONS, 1)}
 
 
+def place(state: AppState, by: int = 0) -> tuple[int, bool] | None:
+    """The lesson ``by`` steps (−1, 0, 1) from here, and whether its question is shown; None beyond the ends."""
+    number, asked = state.learn.lesson, state.learn.asked
+    if by and not state.present:
+        number += by
+    elif by:
+        number, asked = number + by * (asked == (by > 0)), not asked
+    return (number, asked) if 1 <= number <= len(LESSONS) else None
+
+
 def stepped(by: int) -> None:
-    """Go to a neighbouring lesson."""
-    update(**{"learn.lesson": min(max(get_state().learn.lesson + by, 1), len(LESSONS))})
+    """Go one step on or back."""
+    if (there := place(get_state(), by)) is not None:
+        update(**{"learn.lesson": there[0], "learn.asked": there[1]})
 
 
 def lesson_list() -> None:
@@ -50,15 +65,14 @@ def lesson_list() -> None:
 
 def bar(lesson: Lesson) -> None:
     """One row: the switches of the lesson at the left, stepping at the right."""
-    number = get_state().learn.lesson
+    state = get_state()
     with st.container(key="learn-bar", horizontal=True, vertical_alignment="bottom"):
         for switch in lesson.switches:
             bound_segments(switch.label, f"learn.{switch.field}", list(switch.options), switch.options.get)
         with st.container(key="learn-steps", horizontal=True, horizontal_alignment="right"):
-            for name, by, key, last in (("Back", -1, "PageUp", 1), ("Next", 1, "PageDown", len(LESSONS))):
-                st.button(
-                    name, key=f"learn:{name}", on_click=stepped, args=(by,), shortcut=key, disabled=number == last
-                )
+            for name, by, key in (("Back", -1, "PageUp"), ("Next", 1, "PageDown")):
+                end = place(state, by) is None
+                st.button(name, key=f"learn:{name}", on_click=stepped, args=(by,), shortcut=key, disabled=end)
 
 
 # ---- the question ------------------------------------------------------------------------------------------------

@@ -225,9 +225,11 @@ class LearnState:
     shape : surface of lessons 4 and 5;  holes : discs cut out in lesson 5, ``field`` its harmonic field
     rim, plate : boundary condition and shape of lesson 6;  degree, cut : of lesson 7
     blind, time : surface and step of the time slider of lesson 8
+    asked : presenter mode shows the question of the lesson, in place of its text
     """
 
     lesson: int = item(1, "lesson", low=1, high=8)
+    asked: bool = item(False, "question")
     form: int = item(0, "form", low=0, high=2)
     ell: int = item(1, "ell", low=1, high=3)
     flip: bool = item(False, "flip")

@@ -21,6 +21,8 @@ from hsd.viz.training_figures import curve_figure, seconds_left, share_done, smo
 from hsd.viz.training_scene import relative_error
 
 POLL_SECONDS = 1.0
+SLOW_SECONDS = 5.0
+"""The same for a run that is at rest and not finished: another visitor may resume or delete it."""
 IMPATIENT = 15.0
 """Seconds after which a run that was asked to end may be ended at once."""
 BUTTONS = {
@@ -34,10 +36,11 @@ BUTTONS = {
 
 
 def panel(run: Run) -> None:
-    """The live part of the page; asks again every second while something goes on, else not at all."""
+    """The live part of the page; asks again every second while something goes on, of a finished run not at all."""
     alive = run.status.is_alive
     polling = alive or st.session_state.get("training:pending", False)
-    st.fragment(_live, run_every=POLL_SECONDS if polling else None)(run.id, alive, polling)
+    at_rest = None if run.status.state == "done" else SLOW_SECONDS
+    st.fragment(_live, run_every=POLL_SECONDS if polling else at_rest)(run.id, alive, polling)
 
 
 def _live(run_id: str, alive: bool, polling: bool) -> None:
@@ -47,9 +50,9 @@ def _live(run_id: str, alive: bool, polling: bool) -> None:
     try:
         run = runs.run_of(run_id)
     except HsdError as error:
-        if polling:
-            st.session_state.pop("training:pending", None)
-            run_again()
+        st.session_state.pop("training:pending", None)
+        if run_id in dict(st.session_state.get(runs.SEEN, ())):
+            run_again()  # it was there when the page was drawn
         st.error(error.message)
         return
     head(run)
@@ -60,7 +63,7 @@ def _live(run_id: str, alive: bool, polling: bool) -> None:
     with right:
         pending = sample(state, run)
     st.session_state["training:pending"] = pending
-    moved = polling and runs.states_of_all() != st.session_state.get(runs.SEEN)
+    moved = run.status.state != "done" and runs.states_of_all() != st.session_state.get(runs.SEEN)
     if run.status.is_alive != alive or (alive or pending) != polling or moved:
         run_again()
 

@@ -60,6 +60,29 @@ def test_presenter_mode_shows_picture_and_slider_on_1280_by_720_and_keeps_the_fi
     app.page.wait_for_function("new URLSearchParams(location.search).get('gamma') === '2'")
     app.settle()
     app.page.locator("h4").click()
+    app.page.keyboard.press("PageDown")
+    app.page.get_by_text("Question.").wait_for(timeout=20_000)
     app.page.keyboard.press("a")
     app.page.get_by_text(f"Answer: {betti[1]}. Each disc lowers χ by one").wait_for(timeout=20_000)
     assert "answer" not in app.page.url
+
+
+def test_text_question_and_answer_of_every_lesson_are_in_view_on_1280_by_720_and_keys_do_not_scroll(app):
+    app.page.set_viewport_size({"width": 1280, "height": 720})
+    app.open("learn?lesson=6&present=1&theme=projector")
+    words = "[data-testid=stMain] [data-testid=stColumn]:last-child"
+    inside = f"[...document.querySelectorAll('{words} p, {words} .katex-display, {words} [data-testid=stAlert]')]"
+    for step in range(6):  # the three longest lessons, text and question
+        if step % 2:
+            app.page.keyboard.press("a")
+            app.page.locator("[data-testid=stAlert]").wait_for(timeout=20_000)
+            app.settle()
+        lowest = app.page.evaluate(f"Math.max(...{inside}.map(e => e.getBoundingClientRect().bottom))")
+        scrolled = app.page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop")
+        assert 300 < lowest <= 720 and scrolled == 0, (step, lowest, scrolled)
+        if step < 5:
+            before = app.page.url
+            app.page.locator("h4").click()
+            app.page.keyboard.press("PageDown")
+            app.page.wait_for_function("before => location.href !== before", arg=before)
+            app.settle()

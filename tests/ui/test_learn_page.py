@@ -58,6 +58,27 @@ def test_stepping_goes_through_all_lessons_and_stops_at_the_ends():
     assert next(b for b in app.button if b.label == "Next").disabled
 
 
+def test_in_presenter_mode_the_question_is_a_step_of_its_own_and_the_way_back_is_the_same():
+    app, seen = opened(present="1"), []
+    while True:
+        said, number = text(app), app.session_state["_app_state"].learn.lesson
+        lesson, question = LESSONS[number - 1], question_of(number)
+        assert f"{number}. {lesson.title}" in said and (lesson.text in said) != (question.text in said)
+        seen.append((number, question.text in said))
+        on = next(b for b in app.button if b.label == "Next")
+        if on.disabled:
+            break
+        on.click().run()
+    assert seen == [(n, asked) for n in range(1, 9) for asked in (False, True)]
+    back = []
+    while not next(b for b in app.button if b.label == "Back").disabled:
+        click(app, "Back")
+        state = app.session_state["_app_state"].learn
+        back.append((state.lesson, state.asked))
+    assert back == seen[-2::-1]
+    assert "question" not in link_of(AppState(), None)
+
+
 def test_a_number_is_checked_against_the_library_and_explained():
     app, question = opened(lesson=1), question_of(1)
     app.number_input[0].set_value(int(question.answer) + 1)
