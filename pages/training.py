@@ -25,13 +25,16 @@ def domain(state) -> Domain:
 
 
 def controls() -> None:
-    """The form of a new run at the left; settings that cannot be are a sentence with a way back."""
+    """The form of a new run at the left; settings that cannot be are a sentence with a way back, in view."""
+    wrong = None
     with st.sidebar:
         try:
             form(lambda: runs.start(spec_of))
         except HsdError as error:
-            st.error(error.message)
-            st.button("Use the first settings", key="training:reset", on_click=quick)
+            wrong = error
+    if wrong is not None:
+        st.error(wrong.message)
+        st.button("Use the first settings", key="training:reset", on_click=quick)
 
 
 def chosen(found) -> str:

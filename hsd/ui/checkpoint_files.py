@@ -15,7 +15,7 @@ from hsd.ui.upload import limit_mb
 
 FOLDER = "checkpoints"
 WEIGHTS, MANIFEST = ".safetensors", ".json"
-_SEEN, _ERROR = "checkpoint:seen", "checkpoint:error"
+_SEEN, _ERROR, _TAKEN = "checkpoint:seen", "checkpoint:error", "checkpoint:taken"
 
 
 def kept() -> list[Path]:
@@ -65,8 +65,9 @@ def put(files: Mapping[str, bytes]) -> tuple[str, str | None]:
 def box() -> None:
     """The field for both files; a good checkpoint takes part at once, a bad one leaves a sentence."""
     limit = limit_mb()
+    times = st.session_state.setdefault(_TAKEN, 0)  # a field that was read is empty for the next two files
     files = st.file_uploader(
-        f"Checkpoint of your own: {WEIGHTS} and {MANIFEST}, up to {limit} MB", key="checkpoint:files",
+        f"Checkpoint of your own: {WEIGHTS} and {MANIFEST}, up to {limit} MB", key=f"checkpoint:files{times}",
         accept_multiple_files=True, max_upload_size=limit,
         help="Written by `python -m hsd train` and on the page Training; both files at once.",
     )  # fmt: skip
@@ -74,6 +75,7 @@ def box() -> None:
     if ids and st.session_state.get(_SEEN) != ids:
         st.session_state[_SEEN] = ids
         st.session_state[_ERROR] = take({file.name: file.getvalue() for file in files})
+        st.session_state[_TAKEN] += st.session_state[_ERROR] is None
         st.rerun()
     if ids and st.session_state.get(_ERROR):
         st.error(st.session_state[_ERROR])

@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -54,7 +55,7 @@ def fields_npz(state: AppState, ready: Ready, answers: Mapping[Model, Outcome], 
             arrays[f"prediction_{name}"] = answer.form
     arrays |= {f"coefficient_{name}": values for name, values in sample.coefficients.items()}
     arrays |= {f"record_{name}": values for name, values in sample.record.items()}
-    arrays |= {key.replace("/", "_"): value for key, value in mesh_arrays(ready.mesh, "mesh").items()}
+    arrays |= {key.removeprefix("mesh/"): value for key, value in mesh_arrays(ready.mesh, "mesh").items()}
     scores = {model.title: dict(answer.scores) for model, answer in answers.items()}
     about = {"scores": json.dumps(scores), "provenance": json.dumps(record_of(state, ready, answers))}
     write_npz(path, **arrays, **{key: np.array(text) for key, text in about.items()})
@@ -109,17 +110,22 @@ def stem(state: AppState, ready: Ready) -> str:
 # ---- figure sheet ------------------------------------------------------------------------------------------------
 
 
-def sheet(scene: Scene) -> bytes:
+def sheet(scene: Scene, about: Mapping[str, str]) -> bytes:
     """PNG of all panels for a paper, drawn by a process of its own, so that VTK never runs in the server.
+
+    about : provenance; task and mesh stand in the caption, all of it in the file as text
 
     The scene goes to that process through a pipe.  Raises SheetError (no_sheet).
     """
+    scene = replace(scene, caption=f"{about['task'].replace('_', ' ').capitalize()}, {about['mesh']}. {scene.caption}")
     columns = scene.columns_of_panels or len(scene.panels)
     rows = 1 + max(scene.cell_of(i) for i in range(len(scene.panels))) // columns
     size = (SHEET_WIDTH, min(round(SHEET_WIDTH / columns * 0.86 * rows) + 160, 4800))
     child = [sys.executable, "-m", "hsd.ui.comparison_sheet", str(size[0]), str(size[1])]
     try:
-        done = subprocess.run(child, input=pickle.dumps(scene), capture_output=True, timeout=SHEET_SECONDS, check=False)
+        done = subprocess.run(
+            child, input=pickle.dumps((scene, dict(about))), capture_output=True, timeout=SHEET_SECONDS, check=False
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SheetError(
             f"The figure sheet could not be drawn: {error}; save the view by its camera button."

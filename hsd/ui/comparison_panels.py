@@ -258,7 +258,8 @@ def _lines(state: AppState, ready: Ready, found, board: draw.Board) -> None:
     for (title, nodes), place in zip(shown.items(), st.columns(len(shown))):
         with place:
             st.markdown(f"**{title}**")
-            show_vtk_scene(lines_scene(ready.mesh, title, nodes, board.truth.end, theme), f"comparison/lines/{title}")
+            scene = lines_scene(ready.mesh, title, nodes, view.longest(ready), theme)
+            show_vtk_scene(scene, f"comparison/lines/{title}")
     st.caption("Streamlines from points inside 0.6 of the ball, coloured by the length of B on one scale.")
 
 

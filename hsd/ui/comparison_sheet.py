@@ -18,9 +18,9 @@ def main(words: list[str]) -> int:
 
     answer = os.dup(1)
     os.dup2(2, 1)  # what VTK says goes to stderr
-    scene = pickle.load(sys.stdin.buffer)
+    scene, about = pickle.load(sys.stdin.buffer)
     try:
-        picture = render(scene, (int(words[0]), int(words[1])))
+        picture = render(scene, (int(words[0]), int(words[1])), about=about)
     except (HsdError, RuntimeError, ImportError) as error:
         sys.stderr.write(f"{error}\n")
         return 1

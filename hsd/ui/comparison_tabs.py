@@ -121,7 +121,10 @@ def test_tab(ready: Ready, found: Mapping[Model, Outcome]) -> None:
         _numbers(rows, "comparison/test", metrics)
         st.caption("Means over the test part, read once by the benchmark that made the checkpoint.")
     if missing:
-        st.caption(f"No record of the test set came with: {', '.join(missing)}.")
+        st.caption(
+            f"No test numbers came with: {', '.join(missing)}. The test part is read once, when all runs of a table "
+            "are done; until then Benchmarks has their validation numbers. Own runs: `python -m hsd evaluate`."
+        )
 
 
 def export_tab(state: AppState, ready: Ready, found: Mapping[Model, Outcome], scene: Scene) -> None:
@@ -129,8 +132,8 @@ def export_tab(state: AppState, ready: Ready, found: Mapping[Model, Outcome], sc
         "Sheet: all panels as PNG for papers. CSV: the table. NPZ, VTP, VTU: input, truth, predictions, errors. Files "
         "carry task, sample, mesh, checksums of the weights, device and version. Link: *Copy link* above."
     )
-    files: dict = {"Sheet (PNG)": ("_sheet.png", lambda: export.sheet(scene), "image/png")}
     origin = export.record_of(state, ready, found)
+    files: dict = {"Sheet (PNG)": ("_sheet.png", lambda: export.sheet(scene, origin), "image/png")}
     if found:
         metrics = metrics_here(ready)
         rows = tables.score_rows({model: answer.scores for model, answer in found.items()}, metrics)

@@ -162,6 +162,12 @@ def error_words(relative: float) -> str:
     return f"error {100 * relative:.3g}\u202f%"
 
 
+def longest(ready: Ready) -> float:
+    """Where colours of the truth's lengths end, whatever else is coloured."""
+    place = task_view.place_of(ready.mesh, "ball")
+    return _true_layer(ready.key, place.surface.name, Quantity("magnitude"), place, ready).end
+
+
 def drawn_error_words(ready: Ready, quantity: Quantity, answer: Outcome) -> str:
     """The same of what is drawn: the relative L² of the whole value, or of its component or vorticity by name."""
     if quantity.name not in ("component", "vorticity"):

@@ -35,7 +35,7 @@ def sample_npz(state: AppState, ready: Loaded, parts: tuple[Shown, ...], path: P
         arrays["times"] = sample.times
     arrays |= {f"coefficient_{name}": values for name, values in sample.coefficients.items()}
     arrays |= {f"record_{name}": values for name, values in sample.record.items()}
-    arrays |= {key.replace("/", "_"): value for key, value in mesh_arrays(ready.mesh, "mesh").items()}
+    arrays |= {key.removeprefix("mesh/"): value for key, value in mesh_arrays(ready.mesh, "mesh").items()}
     arrays["schema"] = np.array(
         json.dumps({n: {"degree": s.degree, "reading": s.reading} for n, s in fields_of(ready, parts).items()})
     )

@@ -70,7 +70,7 @@ def spec_of(state: AppState) -> RunSpec:
             device=choice.device,
         )  # fmt: skip
     if not state.tasks.file:
-        raise InputError("Give a dataset file first, at the left under Data.", "no_data")
+        raise InputError("There is no sound dataset file to train on yet; give one at the left under Data.", "no_data")
     path = task_files.path_of(state.tasks.file)
     check_trainable(path, getattr(configs(state)[1], "n_modes", 0))
     return RunSpec(training, data=str(path.resolve()), device=choice.device)
@@ -132,6 +132,8 @@ def form(start: Callable[[], None]) -> None:
     for entry in entries:
         if entry.name in FIRST:
             entry_widget(entry, "", getattr(training, entry.name), own.get(entry.name))
+    if training.minutes:
+        st.caption(f"{training.minutes:g} minutes of computing take the place of the number of epochs.")
     with st.expander("More of the training"):
         for entry in entries:
             if entry.name not in FIRST:

@@ -43,11 +43,13 @@ def render(
     controls: Mapping[str, float] | None = None,
     direction: tuple[float, float, float] | None = None,
     transparent: bool = False,
+    about: Mapping[str, str] | None = None,
 ) -> bytes:
     """PNG of a scene.
 
     size      : (width, height) in pixels;  controls : values of its sliders (default: those of the scene)
     direction : of sight (default: the scene's camera, else the page's first view)
+    about     : what the picture was made from, kept in the file as text by name
     Raises InputError (size), MetricError (no_opengl).
     """
     width, height = size
@@ -57,6 +59,7 @@ def render(
         )
     choose_window()
     from PIL import Image, ImageDraw
+    from PIL.PngImagePlugin import PngInfo
 
     ink = ink_of(scene.theme)
     values = {c.id: c.value for c in scene.controls} | dict(controls or {})
@@ -101,7 +104,10 @@ def render(
     for j, line in enumerate(foot):
         pen.text((text, body + text * 0.4 + 1.5 * text * j), line, 0.9, muted=True)
     out = io.BytesIO()
-    image.save(out, "PNG", dpi=(300, 300))
+    info = PngInfo()
+    for name, said in (about or {}).items():
+        info.add_itxt(name[:79], said)
+    image.save(out, "PNG", dpi=(300, 300), pnginfo=info)
     return out.getvalue()
 
 
@@ -169,13 +175,19 @@ def _clip_plane(panel: Panel, controls) -> tuple[np.ndarray, float] | None:
     return normal, float(along.min() + np.ptp(along) * at)
 
 
+def is_planar(points: np.ndarray) -> bool:
+    """Whether a plane holds all points; light that it throws back would cover it whole."""
+    spread = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
+    return bool(spread[-1] <= 1e-9 * spread[0])
+
+
 def _draw_surface(pv, plotter, panel: Panel, controls, limits, ink: Ink, line: float) -> None:
     surface, colour = panel.surface, panel.colour
     points = _unit(surface, surface.points)
     look = {
         "ambient": 0.3,
         "diffuse": 0.76,
-        "specular": 0.06,
+        "specular": 0.0 if is_planar(surface.points) else 0.06,
         "specular_power": 24,
         "opacity": panel.opacity,
         "show_edges": panel.wireframe,

@@ -76,6 +76,7 @@ def test_from_opening_to_export_with_the_numbers_of_hsd(model_page, model_server
     from PIL import Image
 
     with Image.open(io.BytesIO(picture)) as image:
+        assert image.text["task"] == NAME and len(image.text["weights HSD"]) == 64
         assert image.size[0] == 2400 and len(set(image.convert("L").resize((60, 30)).tobytes())) > 20
 
 

@@ -271,6 +271,9 @@ def test_half_a_checkpoint_or_a_wrong_pair_is_one_sentence_and_changes_nothing(r
     assert "checksums differ" in app.error[0].value
     assert set(table(app, "Relative L²")) == {"HSD", "FNO-3D", "DeepONet"}
     assert app.session_state["_app_state"].own_runs == ()
+    app = brought(app, one, one.with_suffix(".json"))  # a good pair leaves the field empty for the next
+    assert len(app.session_state["_app_state"].own_runs) == 1 and not app.error
+    assert len(brought(app, other, other.with_suffix(".json")).session_state["_app_state"].own_runs) == 2
 
 
 def test_a_composed_sample_is_scored_and_carried_by_its_link(root):
@@ -352,6 +355,8 @@ def test_fields_and_table_are_exported_with_checksums(root, tmp_path):
         about, scores = json.loads(str(archive["provenance"])), json.loads(str(archive["scores"]))
         truth, nodes = archive["truth_nodes"], archive["prediction_fno3d_nodes"]
         assert np.allclose(archive["error_fno3d"], np.linalg.norm(nodes - truth, axis=1))
+    (tmp_path / "a.npz").write_bytes(files["NPZ"][1]())
+    assert load_mesh(tmp_path / "a.npz").content_hash == ready.mesh.content_hash
     (tmp_path / "a.vtp").write_bytes(files["VTP"][1]())
     fields = load_mesh(tmp_path / "a.vtp").point_fields
     assert np.allclose(fields["prediction_hsd"], next(a.nodes for m, a in found.items() if m.key == "hsd"), atol=1e-5)

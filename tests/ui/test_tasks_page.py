@@ -192,9 +192,14 @@ def test_the_lines_shown_make_the_picture(name):
     ready = task_view.loaded(state)
     space: dict = {}
     exec(task_export.code(state, ready, "hodge"), space)
-    assert np.array_equal(space["nodes"], node_values(ready.sample, ready.sample.target))
+    same_to_rounding(space["nodes"], node_values(ready.sample, ready.sample.target))
     for mine, shown in zip(space["parts"], task_view.parts_of(ready, "hodge")):
-        assert np.array_equal(mine.values, shown.values)
+        same_to_rounding(mine.values, shown.values)
+
+
+def same_to_rounding(a: np.ndarray, b: np.ndarray) -> None:
+    """Solved twice: how arrays lie in memory may move the last bits."""
+    assert a.shape == b.shape and np.abs(a - b).max() <= 1e-11 * np.abs(b).max()
 
 
 def test_the_lines_for_a_file_make_the_picture(tmp_path, monkeypatch):

@@ -309,7 +309,7 @@ def test_a_full_disk_is_a_sentence(no_runs, aero, monkeypatch):
 
 def test_data_that_cannot_be_trained_on_is_refused_in_its_own_words(no_runs, place):
     app = press(opened(train="own"), "training:start")
-    assert "Give a dataset file first" in app.error[0].value
+    assert "no sound dataset file" in app.error[0].value
     vectors = write(place / "vectors.npz", "vectors")
     app = press(opened(train="own", data=str(vectors)), "training:start")
     assert len(app.error) == 1 and "vectors.npz" in app.error[0].value and not app.exception

@@ -59,6 +59,7 @@ export class Drawing {
     this.mesh = mesh;
     const n = mesh.points.length / 3;
     const normals = Float32Array.from(mesh.normals, (v) => v / 127);
+    this.planar = n > 0 && mesh.normals.every((v, i) => Math.abs(v - mesh.normals[i % 3]) <= 1);
     this.radius = 1.05;
     for (let i = 0; i < n; i++) this.radius = Math.max(this.radius, norm(mesh.points.subarray(3 * i, 3 * i + 3)) + 0.05);
     this.full.data.getPoints().setData(mesh.points, 3);
@@ -106,7 +107,7 @@ export class Drawing {
 
   look({ plain, opacity, wireframe, edgeColour, dark }) {
     for (const each of [this.full, this.proxy]) {
-      each.property.setSpecular(dark ? 0.22 : 0.06); // a sheen, so that black shapes keep a form
+      each.property.setSpecular(this.planar ? 0 : dark ? 0.22 : 0.06); // a sheen, so that black shapes keep a form
       each.property.setSpecularPower(dark ? 8 : 24);
       each.property.setColor(...rgb01(plain));
       each.property.setOpacity(opacity);
