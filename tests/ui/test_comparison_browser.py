@@ -121,6 +121,23 @@ def test_blink_and_wipe_ask_nothing_of_the_server_and_the_edge_stands_while_the_
     assert model_page.sent == sent
 
 
+def test_maps_and_pair_are_drawn_by_one_viewer_that_keeps_its_camera_and_shapes(model_page):
+    model_page.open(PAGE + "2")
+    model_page.drag(model_page.at(0.1, 0.3), model_page.at(0.2, 0.45))
+    model_page.settle()
+    cameras, before = model_page.cameras(), [panel_values(model_page, i) for i in range(8)]
+    model_page.js("v.canvasElement.firstChild.mark = 7")
+    for name, words, n in (("A | B", "A / B", 8), ("Maps", "Input", 8)):
+        model_page.page.get_by_role("radio", name=name, exact=True).click()
+        model_page.page.locator(".hsd-viewer .title", has_text=words).first.wait_for(timeout=20_000)
+        model_page.settle()
+        assert model_page.js("v.canvasElement.firstChild.mark") == 7 and model_page.cameras() == cameras
+        assert model_page.js("v.panels.length") == n
+        drawn = model_page.js("v.stage.drawings.map((d) => Boolean(d.renderer.getDraw()))")
+        assert sum(drawn) == n == sum(drawn[:n])
+    assert all(np.array_equal(panel_values(model_page, i), b) for i, b in enumerate(before))
+
+
 def test_a_source_placed_on_the_canvas_moves_truth_and_link(model_page):
     model_page.open(PAGE + "3")
     before = panel_values(model_page, 0)
