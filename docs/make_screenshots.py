@@ -33,6 +33,8 @@ NEW = {
     "training": "training",
     "benchmarks": "benchmarks",
     "learn": "learn?lesson=5",
+    "learn_presented": "learn?lesson=4&present=1",
+    "learn_question": "learn?lesson=4&present=1&question=1",
 }
 """One size each."""
 SIZES = ((1280, 720), (1920, 1080))
