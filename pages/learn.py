@@ -19,7 +19,7 @@ STAY = """
 """
 """The picture stays in view while text and question scroll."""
 STAGE = """
-.st-key-head { position: absolute; right: 0; top: 1.1rem; width: 6rem !important; z-index: 5; }
+.st-key-head { position: absolute; right: 0; top: 1.7rem; width: 6rem !important; z-index: 5; }
 .st-key-head > *:not(:last-child) { display: none !important; }
 .st-key-learn-bar { margin-top: -2.6rem; padding-right: 6rem; }
 """
