@@ -258,10 +258,20 @@ def device_of(wish: str) -> tuple[str, str]:
     """The device in force, and a sentence where it is not the one wished for."""
     from hsd.training.run import chosen_device
 
+    leave_a_core()
     try:
         return chosen_device(wish), ""
     except InputError:
         return "cpu", "There is no GPU here, so the models run on the CPU."
+
+
+@lru_cache(maxsize=1)
+def leave_a_core() -> None:
+    """One core is left to the browser and the server's other threads, which PyTorch's own would wait for and push
+    aside; fewer threads than that are left as they are."""
+    import torch
+
+    torch.set_num_threads(max(1, min(torch.get_num_threads(), (os.cpu_count() or 2) - 1)))
 
 
 def device_name(device: str) -> str:
