@@ -163,7 +163,6 @@ def exports(run) -> None:
         path = runs.training().checkpoint_of(run.id)
         files["Checkpoint: weights"] = (".safetensors", path.read_bytes, "application/octet-stream")
         files["Checkpoint: manifest"] = (".json", path.with_suffix(".json").read_bytes, "application/json")
-    if run.status.state == "done":
         st.markdown("A checkpoint is two files: give both the same name.")
     else:
         st.markdown("The checkpoint can be had when the run has finished.")

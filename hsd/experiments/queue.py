@@ -28,7 +28,7 @@ from hsd.processes import birth, is_alive, last_line
 from hsd.training import jobs
 from hsd.training.evaluate import evaluate
 from hsd.training.loading import dataset_and_predictor
-from hsd.training.run import CHECKPOINT, RUN, RunSpec, chosen_device, make_folder
+from hsd.training.run import CHECKPOINT, RUN, RunSpec, chosen_device, make_folder, with_version
 
 RESULT = "result.json"
 CORES = 2
@@ -216,7 +216,7 @@ def _threads_of(folder: Path, entry: Entry) -> int | None:
 
 def _same_run(told: dict[str, Any], spec: RunSpec) -> bool:
     """Whether a run.json is of that run, on any device."""
-    return {"version": 1, **told, "device": None} == {**json.loads(json.dumps(spec.as_dict())), "device": None}
+    return {**with_version(told), "device": None} == {**json.loads(json.dumps(spec.as_dict())), "device": None}
 
 
 def _set_aside_other(folder: Path, spec: RunSpec, entry: Entry, say: Report) -> None:

@@ -70,8 +70,13 @@ class RunSpec:
 
     @classmethod
     def from_dict(cls, entries: dict[str, Any]) -> RunSpec:
-        entries = {"version": 1, **entries}
+        entries = with_version(entries)
         return cls(training=TrainingConfig.from_dict(entries.pop("training")), **entries)
+
+
+def with_version(told: dict[str, Any]) -> dict[str, Any]:
+    """The entries of a ``run.json``; one written before models had versions is of the first."""
+    return {"version": 1, **told}
 
 
 def chosen_device(device: str) -> str:
@@ -91,7 +96,7 @@ def use_threads(n: int | None) -> None:
 def make_folder(folder: Path, spec: RunSpec) -> None:
     """Write ``run.json``.  Raises InputError (folder_in_use) where the folder holds another run."""
     file = folder / RUN
-    if file.is_file() and {"version": 1, **json.loads(file.read_text(encoding="utf-8"))} != spec.as_dict():
+    if file.is_file() and with_version(json.loads(file.read_text(encoding="utf-8"))) != spec.as_dict():
         raise InputError(
             f"{folder} holds another run; resume it (python -m hsd resume {folder}), or choose another folder.",
             "folder_in_use",

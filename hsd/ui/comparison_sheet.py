@@ -1,6 +1,7 @@
 """The process that draws a figure sheet: ``python -m hsd.ui.comparison_sheet WIDTH HEIGHT`` < scene > PNG.
 
-Its standard input is the scene as the app itself wrote it into the pipe, never a file or anything from outside.
+Its standard input is the scene and its provenance as the app itself wrote them into the pipe, never a file or anything
+from outside.
 """
 
 from __future__ import annotations

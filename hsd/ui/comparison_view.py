@@ -69,7 +69,7 @@ def board_of(state: AppState, ready: Ready, answers: Mapping[Model, Outcome]) ->
         value, error = _shot(
             *model_key(ready, model), place.surface.name, quantity, place, ready, answer.nodes[None], truth
         )
-        shots.append(Shot(model.key, model.title, drawn_error_words(ready, quantity, answer), value, error))
+        shots.append(Shot(model.key, model.title, drawn_error_words(ready, model, quantity, answer), value, error))
     return _board(ready, quantity, place, _true_layer(ready.key, place.surface.name, quantity, place, ready), shots)
 
 
@@ -157,9 +157,9 @@ def pair_of(state: AppState, board: Board) -> tuple[Shot, Shot]:
 # ---- words -------------------------------------------------------------------------------------------------------
 
 
-def error_words(relative: float) -> str:
-    """ "error 2.9 %"."""
-    return f"error {100 * relative:.3g}\u202f%"
+def error_words(relative: float, of: str = "") -> str:
+    """ "error 2.9 %", "error of ω 2.9 %"."""
+    return f"error{of} {100 * relative:.3g}\u202f%"
 
 
 def longest(ready: Ready) -> float:
@@ -168,12 +168,19 @@ def longest(ready: Ready) -> float:
     return _true_layer(ready.key, place.surface.name, Quantity("magnitude"), place, ready).end
 
 
-def drawn_error_words(ready: Ready, quantity: Quantity, answer: Outcome) -> str:
+def drawn_error_words(ready: Ready, model: Model, quantity: Quantity, answer: Outcome) -> str:
     """The same of what is drawn: the relative L² of the whole value, or of its component or vorticity by name."""
     if quantity.name not in ("component", "vorticity"):
         return error_words(answer.scores["relative_l2"])
-    found = relative_error(ready.ground, ready.sample.target, quantity, answer.nodes, truth_of(ready))
-    return error_words(found).replace("error", f"error of {quantity.symbol}")
+    found = _quantity_error(*model_key(ready, model), quantity, ready, answer.nodes, truth_of(ready))
+    return error_words(found, f" of {quantity.symbol}")
+
+
+@st.cache_resource(max_entries=256, show_spinner=False)
+def _quantity_error(
+    path: str, stamp: tuple, key: tuple, device: str, quantity: Quantity, _ready: Ready, _nodes, _truth
+) -> float:
+    return relative_error(_ready.ground, _ready.sample.target, quantity, _nodes, _truth)
 
 
 def sample_words(state: AppState, ready: Ready) -> str:
