@@ -26,6 +26,7 @@ def main(subject: Subject) -> None:
     panels.numbers(state, ready, levels, found)
     panels.details(state, ready, levels, found)
     st.caption(shared.conditions(ready))
+    subject.prepare_next(state, view.levels_of)
 
 
 chosen = Subject("Level Sets")

@@ -27,6 +27,7 @@ def main(subject: Subject) -> None:
         st.info(missing)
     tabs.details(state, ready, found, scene)
     st.caption(view.conditions(ready))
+    subject.prepare_next(state, view.board_of)
 
 
 chosen = Subject("Model Comparison")

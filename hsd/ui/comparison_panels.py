@@ -22,6 +22,7 @@ from hsd.ui.bound import (
 from hsd.ui.comparison_answers import Ready
 from hsd.ui.comparison_lines import lines_scene, theme_of
 from hsd.ui.comparison_models import Model
+from hsd.ui.comparison_subject import STEP
 from hsd.ui.comparison_work import Outcome
 from hsd.ui.space import figure_ink
 from hsd.ui.state import AppState, get_state, update
@@ -94,6 +95,7 @@ def _sample_widgets(state: AppState, ready: Ready | None, compose_here: bool) ->
 
 
 def _stepped(by: int) -> None:
+    st.session_state[STEP] = by
     update(**{"comparison.sample": max(get_state().comparison.sample + by, 0)})
 
 

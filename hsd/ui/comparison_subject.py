@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import streamlit as st
 
@@ -10,11 +10,16 @@ from hsd.errors import HsdError
 from hsd.ui import comparison_answers as answers
 from hsd.ui import comparison_compose as compose
 from hsd.ui import comparison_view as view
+from hsd.ui.ahead import Wanted, ahead
 from hsd.ui.comparison_answers import Ready
 from hsd.ui.comparison_models import Model
 from hsd.ui.comparison_work import Outcome
 from hsd.ui.page import Domain
-from hsd.ui.state import AppState
+from hsd.ui.state import AppState, changed
+
+STEP = "comparison/step"
+"""Entry of the session: +1 or −1, the way in which the visitor last went through the samples."""
+Draw = Callable[[AppState, Ready, Mapping[Model, Outcome]], object]
 
 
 class Subject:
@@ -48,3 +53,24 @@ class Subject:
             return answers.outcomes(self.ready, bar)
         finally:
             bar.done()
+
+    def prepare_next(self, state: AppState, draw: Draw) -> None:
+        """Have the next sample answered while the server rests; ``draw`` fills the page's caches with it."""
+        by = st.session_state.get(STEP, 1)
+        if state.comparison.composed or self.ready is None or state.comparison.sample + by < 0:
+            return
+        after = changed(state, {"comparison.sample": state.comparison.sample + by})
+
+        def job(wanted: Wanted) -> None:
+            def check(share: float, words: str) -> None:
+                if not wanted():
+                    raise Superseded
+
+            ready = answers.ready_of(after)
+            draw(after, ready, answers.outcomes(ready, check))
+
+        ahead().wish((self.title, after), job)
+
+
+class Superseded(Exception):
+    """Something else is wanted by now."""

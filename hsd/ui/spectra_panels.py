@@ -53,6 +53,7 @@ def models_page(subject: Subject) -> None:
     spectrum(state, ready, spectra)
     details(state, ready, spectra, found)
     st.caption(shared.conditions(ready))
+    subject.prepare_next(state, lambda state, ready, found: view.spectra_of(ready, found))
 
 
 def canvas(state: AppState, ready: Ready, spectra: Spectra) -> None:
