@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 import streamlit as st
 
 from hsd.ui import checkpoint_files, task_view
@@ -23,7 +24,7 @@ from hsd.ui.comparison_answers import Ready
 from hsd.ui.comparison_lines import lines_scene, theme_of
 from hsd.ui.comparison_models import Model
 from hsd.ui.comparison_subject import STEP
-from hsd.ui.comparison_work import Outcome
+from hsd.ui.comparison_work import Outcome, Rollout
 from hsd.ui.space import figure_ink
 from hsd.ui.state import AppState, get_state, update
 from hsd.ui.viewer import show
@@ -242,13 +243,21 @@ def _time(state: AppState, ready: Ready, found, place) -> Scene:
     with right:
         curves = [Curve(m.title, m.look, r.times, r.curves) for m, r in rolled.items()]
         true = Curve("truth", LOOKS["truth"], truth.times, truth.curves)
-        figure = rollout_figure(true, curves, min(state.comparison.step, steps), figure_ink(state))
+        figure = rollout_figure(
+            true, curves, min(state.comparison.step, steps), mass_sizes(ready, truth), figure_ink(state)
+        )
         st.plotly_chart(figure, theme=None, key="comparison/curves", alt="Conserved quantities against time")
         st.caption(
             f"Each model is applied to its own output {steps} times; trained for one step, T = "
             f"{ready.task.config.duration:g}. The truth is solved over the whole time."
         )
     return scene
+
+
+def mass_sizes(ready: Ready, truth: Rollout) -> dict[str, float]:
+    """What drifts of ∫u are measured by: ∫|u| at the beginning."""
+    size = float(ready.ground.vertex_measure @ np.abs(truth.states[0]))
+    return {name: size for name in truth.curves if name.startswith("mass")}
 
 
 def _lines(state: AppState, ready: Ready, found, board: draw.Board) -> None:

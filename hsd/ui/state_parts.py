@@ -178,7 +178,7 @@ class ComparisonState:
     turn: float = item(0.0, "turn2", low=-180.0, high=180.0)
     tilt: float = item(90.0, "tilt", low=-90.0, high=90.0)
     clip: float = item(0.5, "clip5", low=0.0, high=1.0)
-    step: int = item(0, "step2", low=0, high=100)
+    step: int = item(1, "step2", low=0, high=100)
     steps: int = item(4, "steps", low=1, high=20)
     edit: bool = item(False, "edit")
     selected: int = item(-1, "blob", low=-1, high=1000)

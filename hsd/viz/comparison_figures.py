@@ -49,10 +49,13 @@ def parts_figure(rows: Mapping[str, Mapping[str, float]], ink: Ink) -> go.Figure
     return figure
 
 
-def rollout_figure(truth: Curve, curves: Sequence[Curve], step: int, ink: Ink, height: int = 430) -> go.Figure:
+def rollout_figure(
+    truth: Curve, curves: Sequence[Curve], step: int, sizes: Mapping[str, float], ink: Ink, height: int = 430
+) -> go.Figure:
     """Strips of the curves over one time axis: the truth as a thick line, models as marks at the times they know.
 
-    step : which of the models' times the player stands at, drawn as a line through all strips
+    step  : which of the models' times the player stands at, drawn as a line through all strips
+    sizes : name of a strip → what a difference is measured by where the truth is a constant, and perhaps zero
     A strip shows the truth's range and as much beyond it again; what runs away further leaves it.
     """
     strips = list(truth.values)
@@ -71,7 +74,7 @@ def rollout_figure(truth: Curve, curves: Sequence[Curve], step: int, ink: Ink, h
                 marker={"symbol": look.symbol, "size": 8 * ink.thick, "color": colour},
                 hovertemplate=f"{curve.title}: {name} = %{{y:.5g}} at t = %{{x:.3g}}<extra></extra>", row=row, col=1,
             )  # fmt: skip
-        low, high = _window(truth.values[name], [c.values[name] for c in curves])
+        low, high = _window(truth.values[name], [c.values[name] for c in curves], sizes.get(name, 0.0))
         figure.update_yaxes(range=[low, high], row=row, col=1, nticks=5)
     styled(figure, ink, round(height * (ink.size / 13) ** 0.5))
     if curves:
@@ -83,9 +86,9 @@ def rollout_figure(truth: Curve, curves: Sequence[Curve], step: int, ink: Ink, h
     return figure
 
 
-def _window(truth: np.ndarray, others: Sequence[np.ndarray]) -> tuple[float, float]:
+def _window(truth: np.ndarray, others: Sequence[np.ndarray], least: float) -> tuple[float, float]:
     low, high = float(truth.min()), float(truth.max())
-    size = max(high - low, 0.5 * max(abs(low), abs(high)), 1e-12)
+    size = max(high - low, 0.5 * max(abs(low), abs(high)), least, 1e-12)
     seen = np.concatenate([truth, *others])
     seen = seen[np.isfinite(seen)]
     return max(low - size, float(seen.min())) - 0.1 * size, min(high + size, float(seen.max())) + 0.1 * size

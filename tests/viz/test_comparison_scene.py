@@ -179,11 +179,21 @@ def test_curves_of_models_have_their_colours_and_what_runs_away_leaves_the_strip
     times = np.arange(4.0)
     truth = Curve("truth", MODELS["truth"], times, {"mass ∫u": np.full(4, 2.0)})
     wild = Curve("HSD", MODELS["hsd"], times, {"mass ∫u": np.array([2.0, 2.5, 100.0, np.nan])})
-    figure = rollout_figure(truth, [wild], 2, LIGHT)
+    figure = rollout_figure(truth, [wild], 2, {}, LIGHT)
     assert figure.data[1].line.color == MODELS["hsd"].colour
     low, high = figure.layout.yaxis.range
     assert low < 2.0 and 2.5 < high < 10
     assert figure.layout.shapes[0].x0 == 2.0
+
+
+def test_a_drift_from_a_mass_of_zero_is_seen_and_rounding_is_not():
+    times, name = np.arange(4.0), "mass ∫ω"
+    truth = Curve("truth", MODELS["truth"], times, {name: np.zeros(4)})
+    exact = Curve("HSD", MODELS["hsd"], times, {name: 1e-8 * np.array([0.0, 1.0, -1.0, 2.0])})
+    drifting = Curve("GNO", MODELS["gno"], times, {name: np.array([0.0, 0.1, 0.2, 0.3])})
+    for curves, seen in ([exact], 0.0), ([exact, drifting], 0.3):
+        low, high = rollout_figure(truth, curves, 0, {name: 5.0}, LIGHT).layout.yaxis.range
+        assert low < -0.1 and seen < high < 1.0
 
 
 def test_bars_of_hodge_parts_hold_the_numbers():
