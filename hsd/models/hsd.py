@@ -111,7 +111,13 @@ class HSD(Operator):
         "toroidal_transport": {"layers": 12, "n_modes": 256, "penalty": 0.3, "lift": 2},
         "vorticity_dynamics": {"flow": 32, "n_modes": 256, "channels": 1, "global_path": False, "fiber": "none"},
         "magnetostatics": {"lift": 2, "fiber_lifts": 2},
-        "external_aerodynamics": {"moments": 1, "moment_products": True, "weight_decay": 0.3},
+        "external_aerodynamics": {
+            "channels": 4,
+            "hidden": 16,
+            "moments": 1,
+            "moment_products": True,
+            "weight_decay": 0.3,
+        },
         "ellipsoid_aerodynamics": {"moments": 1, "moment_products": True, "weight_decay": 0.3},
         "torus_helmholtz": {"hats": 96},
     }

@@ -10,5 +10,5 @@ PAPER: dict[str, Any] = {
 }  # fmt: skip
 TINY: dict[str, Any] = {"channels": 4, "hidden": 16}
 PRESETS = {"paper": PAPER, "tiny": TINY}
-TINIER_ALREADY = ("vorticity_dynamics",)
-"""Tasks on which HSD's default has fewer parameters than ``tiny`` (one channel, no network): no tiny one is trained."""
+TINIER_ALREADY = ("vorticity_dynamics", "external_aerodynamics")
+"""Tasks on which HSD's default is ``tiny``, or has fewer parameters still (one channel, no network)."""
