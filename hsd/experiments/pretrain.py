@@ -77,7 +77,7 @@ def wanted(
             out.append(replace(entry, minutes=0.0, epochs=epochs) if epochs else entry)
     if not out:
         raise InputError(
-            f"HSD is already as small as hsd-tiny on {', '.join(tasks)}, so that no hsd-tiny is trained there; name others.",
+            f"On {', '.join(tasks)} HSD is as small as hsd-tiny already, so that no hsd-tiny is trained; name others.",
             "no_entry",
         )
     return out

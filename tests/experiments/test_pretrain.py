@@ -68,7 +68,7 @@ def test_wanted_entries_are_those_of_the_suites_tasks_and_labels_in_their_order(
     tiny = [(task, "hsd-tiny") for task in ("vorticity_dynamics", "external_aerodynamics")]
     order = [(t, m) for t in TASK_ORDER for m in LABEL_ORDER if (t, m) not in tiny]
     assert [(e.task, label_of(e)) for e in todo] == order
-    with pytest.raises(InputError, match="as small as hsd-tiny"):
+    with pytest.raises(InputError, match="as small as hsd-tiny already"):
         wanted(["vorticity_dynamics"], ["hsd-tiny"])
     assert set(LABEL_ORDER) == set(LABELS)
     full = wanted(["magnetostatics", "toroidal_transport"], ["hsd"], protocol="full")
