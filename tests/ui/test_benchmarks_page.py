@@ -178,7 +178,7 @@ def test_longer_runs_of_the_best_baselines_stand_in_the_table_of_the_six_minutes
 def test_linear_ridge_is_that_of_the_samples_shown_or_not_there(many):
     entry = next(e for e in SUITES["small"] if (e.task, e.model) == (TASK, "fno3d"))
     write(many, [record_of(entry, 0.3)])
-    key = "6min_1000samples_n100"
+    key = "2min_1000samples_n100"
     app = opened(protocol=key)
     assert "linear ridge" not in set(frames(app)[0]["model"]) and "are not computed for these samples" in text(app)
     data_of = {"n_samples": 1000, "n_nodes": None, "n_train": 100}
