@@ -129,6 +129,17 @@ def test_the_figure_of_the_paper_is_shown_or_its_absence_is_said(root):
         assert any(row["β0(t)"] != rows["truth"]["β0(t)"] for row in rows.values())
 
 
+@pytest.mark.full
+def test_the_shipped_models_show_what_the_figure_of_the_paper_shows(monkeypatch):
+    """Truth and HSD have one number of components at half the range where a baseline has another."""
+    monkeypatch.delenv("HSD_CHECKPOINTS")
+    app = good(page_of("level_sets", 600, problem=QUICK, models="hsd~fno3d~geo_fno~deeponet", level=20).run())
+    rows = table(good(press(app, "levels:agree")))
+    assert "At 50 %" in said(app) and "Shown: case 1" in said(app)
+    assert rows["HSD"]["β0(t)"] == rows["truth"]["β0(t)"]
+    assert any(row["β0(t)"] != rows["truth"]["β0(t)"] for row in rows.values())
+
+
 @pytest.mark.parametrize("tab", ["Test set", "Components", "Data and export", "Code"])
 def test_every_tab_opens(root, tab):
     make_checkpoints(root, QUICK)
