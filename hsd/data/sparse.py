@@ -14,7 +14,7 @@ def csr_tensor(
 ) -> torch.Tensor:
     """The CSR tensor of row starts, columns and values, on the device of the values; ``check``: its structure too."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+        warnings.filterwarnings("ignore", message="Sparse (CSR tensor support|invariant checks) ")
         return torch.sparse_csr_tensor(
             starts, columns, values, size=shape, check_invariants=check, device=values.device
         )
