@@ -10,6 +10,8 @@ from hsd.ui.vtk_scene import VtkLayer, VtkScene
 from hsd.viz import build
 
 N_LINES = 90
+LENGTH = 4.0
+"""Of a line to either side, in radii: closed ones would go round for ever."""
 SIZE = (620, 460)
 
 
@@ -21,7 +23,8 @@ def lines_scene(mesh: Mesh, title: str, nodes: np.ndarray, top: float, theme: st
     length = np.linalg.norm(nodes, axis=1)
     radius = float(np.abs(mesh.points).max())
     data = {"B": np.asarray(nodes, float), "|B|": length}
-    flow = {"name": "streamlines", "vectors": "B", "n_points": N_LINES, "radius": 0.6 * radius, "tube": 0.012 * radius}
+    flow = {"name": "streamlines", "vectors": "B", "n_points": N_LINES, "radius": 0.6 * radius, "tube": 0.012 * radius,
+            "max_length": LENGTH * radius}  # fmt: skip
     options = {"scalars": "|B|", "clim": [0.0, top]}
     lines = VtkLayer(mesh.points, mesh.complex.simplices(3), data, filter=flow, options=options, kind="unsigned")
     boundary = build.surface_of(mesh)

@@ -16,6 +16,9 @@ import numpy as np
 
 FILTERS = ("none", "slice", "clip", "contour", "streamlines", "tube", "outline")
 
+LINE_POINTS, TUBE_SIDES = 10_000, 8
+"""Points of all streamlines of a layer, and sides of their tubes: the browser is sent both multiplied."""
+
 
 def read_exactly(stream, n: int) -> bytes:
     """n bytes, or fewer at the end of the stream."""
@@ -66,12 +69,22 @@ def filtered(made, f: dict):
             surface_streamlines=bool(f.get("surface", False)),
             max_length=f.get("max_length"),
         )
-        return lines.tube(radius=f["tube"]) if f.get("tube") and lines.n_points else lines
+        lines = thinned(lines, made.point_data.keys())
+        return lines.tube(radius=f["tube"], n_sides=TUBE_SIDES) if f.get("tube") and lines.n_points else lines
     if name == "tube":
         return made.tube(radius=f["radius"])
     if name == "outline":
         return made.outline()
     return made
+
+
+def thinned(lines, names):
+    """Streamlines with at most about LINE_POINTS points, where they bend least, and with the values of these names."""
+    if lines.n_points > LINE_POINTS:
+        lines = lines.decimate_polyline(1.0 - LINE_POINTS / lines.n_points)
+    for name in set(lines.point_data.keys()) - set(names):
+        del lines.point_data[name]
+    return lines
 
 
 def plotter_of(pv, scene: dict, arrays: dict):

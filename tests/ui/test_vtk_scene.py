@@ -48,6 +48,15 @@ def test_html_is_made_and_names_no_outside_script(worker):
     assert [s for s in sources if "favicon" not in s] == []
 
 
+def test_closed_streamlines_do_not_go_round_until_the_browser_is_full(worker):
+    mesh = hsd.gallery("ball", 500)
+    p = mesh.points3
+    flow = {"name": "streamlines", "vectors": "v", "n_points": 90, "radius": 0.6, "tube": 0.01}
+    turning = np.column_stack([-p[:, 1], p[:, 0], 0 * p[:, 0]])
+    layer = VtkLayer(p, mesh.complex.simplices(3), {"v": turning}, filter=flow, options={"color": "#0072B2"})
+    assert 1e5 < len(worker.ask(message_of(VtkScene((layer,), size=(400, 300)), "html"), 60)) < 6e6
+
+
 def test_picture_shows_the_layers_without_a_display(worker, monkeypatch):
     from PIL import Image
 
