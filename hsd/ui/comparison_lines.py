@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.stats import qmc
 
 from hsd.mesh.mesh import Mesh
 from hsd.ui.state import AppState
@@ -12,7 +13,7 @@ from hsd.viz import build
 N_LINES = 90
 LENGTH = 4.0
 """Of a line to either side, in radii: closed ones would go round for ever."""
-SIZE = (620, 460)
+SIZE, ZOOM = (620, 460), 1.4
 
 
 def lines_scene(mesh: Mesh, title: str, nodes: np.ndarray, top: float, theme: str) -> VtkScene:
@@ -23,14 +24,26 @@ def lines_scene(mesh: Mesh, title: str, nodes: np.ndarray, top: float, theme: st
     length = np.linalg.norm(nodes, axis=1)
     radius = float(np.abs(mesh.points).max())
     data = {"B": np.asarray(nodes, float), "|B|": length}
-    flow = {"name": "streamlines", "vectors": "B", "n_points": N_LINES, "radius": 0.6 * radius, "tube": 0.012 * radius,
+    flow = {"name": "streamlines", "vectors": "B", "seeds": seeds_in(mesh).tolist(), "tube": 0.012 * radius,
             "max_length": LENGTH * radius}  # fmt: skip
     options = {"scalars": "|B|", "clim": [0.0, top]}
     lines = VtkLayer(mesh.points, mesh.complex.simplices(3), data, filter=flow, options=options, kind="unsigned")
     boundary = build.surface_of(mesh)
     shell = VtkLayer(boundary.points, boundary.triangles, options={"color": "#9aa3ad", "opacity": 0.15})
     alt = f"Streamlines of {title} in {mesh.name}, coloured by their strength up to {top:.3g}"
-    return VtkScene((lines, shell), SIZE, title, theme, alt)
+    return VtkScene((lines, shell), SIZE, title, theme, alt, ZOOM)
+
+
+def seeds_in(mesh: Mesh) -> np.ndarray:
+    """Where lines begin, (N_LINES, 3): spread evenly through 0.6 of the ball outside of its cavity, the same for all
+    fields, so that lines that differ are of fields that differ."""
+    distance = np.linalg.norm(mesh.points, axis=1)
+    low, high = float(distance.min()), 0.6 * float(distance.max())
+    u = qmc.Halton(3, scramble=False).random(N_LINES + 1)[1:]
+    height, angle = 2 * u[:, 0] - 1, 2 * np.pi * u[:, 1]
+    flat = np.sqrt(1 - height**2)
+    directions = np.column_stack([flat * np.cos(angle), flat * np.sin(angle), height])
+    return directions * np.cbrt(low**3 + (high**3 - low**3) * u[:, 2])[:, None]
 
 
 def theme_of(state: AppState, dark: bool) -> str:

@@ -271,7 +271,7 @@ def _lines(state: AppState, ready: Ready, found, board: draw.Board) -> None:
             st.markdown(f"**{title}**")
             scene = lines_scene(ready.mesh, title, nodes, view.longest(ready), theme)
             show_vtk_scene(scene, f"comparison/lines/{title}")
-    st.caption("Streamlines from points inside 0.6 of the ball, coloured by the length of B on one scale.")
+    st.caption("Streamlines from the same points inside 0.6 of the ball, coloured by the length of B on one scale.")
 
 
 def refusals(state: AppState, ready: Ready) -> None:

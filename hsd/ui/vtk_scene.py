@@ -49,7 +49,8 @@ class VtkLayer:
     cells   : (m, 2 | 3 | 4) edges, triangles or tets, or None for points
     point_data, cell_data : name → array
     filter  : {"name": "slice" | "clip" | "contour" | "streamlines" | "tube" | "outline" | "none", …}: slice and clip
-              take normal and origin; contour levels and scalars; streamlines vectors (a name), n_points, tube, surface
+              take normal and origin; contour levels and scalars; streamlines vectors (a name), seeds (points),
+              tube, surface, max_length
     options : of ``pyvista.Plotter.add_mesh`` that are numbers, texts or lists (scalars, clim, opacity, color, …)
     kind    : of the values, for the colour map;  bar: title of the scalar bar
     """
@@ -66,13 +67,15 @@ class VtkLayer:
 
 @dataclass(frozen=True, eq=False)
 class VtkScene:
-    """Layers in one picture; size in pixels (width, height); alt: what is to be seen, in words."""
+    """Layers in one picture; size in pixels (width, height); alt: what is to be seen, in words; zoom: beyond the
+    distance from which the sphere around everything is in view."""
 
     layers: tuple[VtkLayer, ...]
     size: tuple[int, int] = (900, 520)
     title: str = ""
     theme: str = "light"
     alt: str = "A VTK scene"
+    zoom: float = 1.0
 
 
 def message_of(scene: VtkScene, want: str) -> bytes:
@@ -103,6 +106,7 @@ def message_of(scene: VtkScene, want: str) -> bytes:
         "background": background,
         "ink": ink,
         "title": scene.title,
+        "zoom": scene.zoom,
         "layers": layers,
     }
     arrays["json"] = np.frombuffer(json.dumps(head).encode(), np.uint8)

@@ -50,10 +50,10 @@ def dataset(pv, spec: dict, arrays: dict):
             made.point_data[name[6:]] = values
         elif name.startswith("cell:"):
             made.cell_data[name[5:]] = values
-    return filtered(made, spec.get("filter", {"name": "none"}))
+    return filtered(pv, made, spec.get("filter", {"name": "none"}))
 
 
-def filtered(made, f: dict):
+def filtered(pv, made, f: dict):
     name = f["name"]
     if name == "slice":
         return made.slice(normal=f["normal"], origin=f["origin"])
@@ -62,13 +62,8 @@ def filtered(made, f: dict):
     if name == "contour":
         return made.contour(isosurfaces=f["levels"], scalars=f["scalars"])
     if name == "streamlines":
-        lines = made.streamlines(
-            f["vectors"],
-            n_points=f.get("n_points", 60),
-            source_radius=f.get("radius"),
-            surface_streamlines=bool(f.get("surface", False)),
-            max_length=f.get("max_length"),
-        )
+        limits = {"surface_streamlines": bool(f.get("surface", False)), "max_length": f.get("max_length")}
+        lines = made.streamlines_from_source(pv.PolyData(np.array(f["seeds"], float)), f["vectors"], **limits)
         lines = thinned(lines, made.point_data.keys())
         return lines.tube(radius=f["tube"], n_sides=TUBE_SIDES) if f.get("tube") and lines.n_points else lines
     if name == "tube":
@@ -110,6 +105,7 @@ def plotter_of(pv, scene: dict, arrays: dict):
         plotter.add_text(scene["title"], font_size=10, color=scene["ink"])
     plotter.camera_position = scene.get("camera") or "iso"
     plotter.reset_camera()
+    plotter.camera.zoom(scene.get("zoom", 1.0))
     return plotter
 
 

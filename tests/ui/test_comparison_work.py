@@ -12,6 +12,7 @@ from hsd.errors import InputError
 from hsd.training.evaluate import yardstick_of
 from hsd.training.predictor import load
 from hsd.ui import comparison_work as work
+from hsd.ui.comparison_lines import N_LINES, seeds_in
 from hsd.ui.comparison_models import run_title
 from hsd.viz.task_sample import task_sample
 from tests.ui.checkpoints import NODES, make_checkpoints
@@ -109,3 +110,12 @@ def test_own_runs_are_called_by_model_and_time_and_other_ids_as_they_are():
     assert run_title("own-gno-0229-000001-00ff", "gno") == "GNO 29 Feb 00:00:01"
     for other in ("mine", "torus-hsd-1399-123557-7244", "a-b-1128-123557-7244x"):
         assert run_title(other, "hsd") == other
+
+
+def test_streamlines_of_all_fields_begin_at_the_same_points_of_the_shell_about_the_cavity():
+    mesh = task("magnetostatics").mesh(600)
+    seeds, distance = seeds_in(mesh), np.linalg.norm(mesh.points, axis=1)
+    assert seeds.shape == (N_LINES, 3) and (seeds == seeds_in(mesh)).all()
+    far = np.linalg.norm(seeds, axis=1)
+    assert far.min() > distance.min() and far.max() <= 0.6 * distance.max()
+    assert np.linalg.norm(seeds.mean(axis=0)) < 0.05 * distance.max()

@@ -35,8 +35,8 @@ def _scene(**more) -> VtkScene:
         VtkLayer(p, cells, data, filter={"name": "slice", "normal": [0, 1, 0], "origin": [0, 0, 0]},
                  options={"scalars": "u"}),
         VtkLayer(p, cells, data, filter={"name": "contour", "levels": [0.2], "scalars": "u"}, options={"color": "red"}),
-        VtkLayer(p, cells, data, filter={"name": "streamlines", "vectors": "v", "n_points": 20, "tube": 0.01},
-                 options={"color": "#0072B2"}),
+        VtkLayer(p, cells, data, options={"color": "#0072B2"},
+                 filter={"name": "streamlines", "vectors": "v", "seeds": (p[::25] / 2).tolist(), "tube": 0.01}),
     )  # fmt: skip
     return VtkScene(layers, size=(400, 300), **more)
 
@@ -51,7 +51,8 @@ def test_html_is_made_and_names_no_outside_script(worker):
 def test_closed_streamlines_do_not_go_round_until_the_browser_is_full(worker):
     mesh = hsd.gallery("ball", 500)
     p = mesh.points3
-    flow = {"name": "streamlines", "vectors": "v", "n_points": 90, "radius": 0.6, "tube": 0.01}
+    seeds = (0.6 * p[:: len(p) // 90]).tolist()
+    flow = {"name": "streamlines", "vectors": "v", "seeds": seeds, "tube": 0.01}
     turning = np.column_stack([-p[:, 1], p[:, 0], 0 * p[:, 0]])
     layer = VtkLayer(p, mesh.complex.simplices(3), {"v": turning}, filter=flow, options={"color": "#0072B2"})
     assert 1e5 < len(worker.ask(message_of(VtkScene((layer,), size=(400, 300)), "html"), 60)) < 6e6
