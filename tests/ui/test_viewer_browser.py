@@ -276,6 +276,15 @@ def test_points_are_placed_dragged_and_deleted_at_the_right_face(viewer):
     viewer.page.keyboard.press("Delete")
     viewer.settle()
     assert list(_points(viewer)) == ["p2"]
+    viewer.page.mouse.move(*viewer.at(0.55, 0.35))
+    viewer.page.mouse.down()
+    viewer.page.mouse.move(*viewer.at(0.5, 0.45), steps=8)
+    viewer.page.mouse.up()
+    viewer.settle()
+    check("p2", 0.5, 0.45)
+    viewer.page.keyboard.press("Delete")  # a point that was dragged is selected
+    viewer.settle()
+    assert list(_points(viewer)) == []
 
 
 def test_typing_in_the_page_leaves_the_view_alone(viewer):

@@ -46,6 +46,7 @@ export const events = {
     const pos = hit?.point;
     for (const p of this.panels) {
       for (const m of p.spec.markers) if (pos && m.id === marker.id) m.pos = pos;
+      if (pos) p.selected = p.spec.markers.some((m) => m.id === marker.id) ? marker.id : null; // Delete is for it
       p.dragged = null;
       p.showMarkers();
     }
