@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from hsd.ui import checkpoint_files
 from hsd.ui import comparison_view as shared
 from hsd.ui import level_sets_panels as panels
 from hsd.ui import level_sets_view as view
@@ -14,6 +15,7 @@ from hsd.ui.state import get_state
 def main(subject: Subject) -> None:
     ready = subject.ready
     panels.sidebar(ready)
+    checkpoint_files.show_error()
     if subject.refused():
         return
     panels.search(ready)

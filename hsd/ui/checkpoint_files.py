@@ -63,7 +63,7 @@ def put(files: Mapping[str, bytes]) -> tuple[str, str | None]:
 
 
 def box() -> None:
-    """The field for both files; a good checkpoint takes part at once, a bad one leaves a sentence."""
+    """The field for both files; a good checkpoint takes part at once, a bad one leaves a word (:func:`show_error`)."""
     limit = limit_mb()
     times = st.session_state.setdefault(_TAKEN, 0)  # a field that was read is empty for the next two files
     files = st.file_uploader(
@@ -77,13 +77,20 @@ def box() -> None:
         st.session_state[_ERROR] = take({file.name: file.getvalue() for file in files})
         st.session_state[_TAKEN] += st.session_state[_ERROR] is None
         st.rerun()
-    if ids and st.session_state.get(_ERROR):
-        st.error(st.session_state[_ERROR])
+    if not ids:
+        st.session_state.pop(_ERROR, None)
+
+
+def show_error() -> None:
+    """The sentence on the checkpoint that was brought last, where it is in view whatever of the sidebar is."""
+    if message := st.session_state.get(_ERROR):
+        st.error(message)
 
 
 def take(files: Mapping[str, bytes]) -> str | None:
     """Let a checkpoint take part, on its own task; None, or the sentence that says why not."""
     from hsd.data.tasks import TASKS
+    from hsd.data.tasks import task as make_task
 
     try:
         key, task = put(files)
@@ -93,5 +100,6 @@ def take(files: Mapping[str, bytes]) -> str | None:
     changes: dict[str, object] = {"own_runs": (*(k for k in state.own_runs if k != key), key)}
     if task in TASKS and task != state.comparison.task:
         changes |= {"comparison.task": task, "comparison.composed": "", "comparison.show": "maps"}
+        st.toast(f"This checkpoint is of another task, which is shown now: {make_task(task).title}.")
     update(**changes)
     return None

@@ -149,6 +149,13 @@ def _cost(path: str, stamp: tuple, mesh: str, device: str, _ready: Ready, _model
         return cost(predictor, domain, _ready.sample, comparison_models.device_name(device))
 
 
+def forget_costs() -> None:
+    """Measure all costs anew when they are asked for."""
+    _cost.clear()
+    for key in [key for key in _seen if key[0] == "cost"]:
+        del _seen[key]
+
+
 def costs_of(ready: Ready, models: Iterable[Model], progress: Progress) -> dict[Model, Cost]:
     """All of them, as far as they can be measured."""
     out, models = {}, list(models)

@@ -248,7 +248,10 @@ def panel(state: AppState, task: Task, record: Record) -> None:
     left.button("Start anew", key="comparison:blank", on_click=started, args=(True,), width="stretch")
     right.button("End", key="comparison:drawn", on_click=ended, width="stretch")
     s = "" if n == 1 else "s"
-    st.caption(f"{n} source{s}. A click on the canvas adds a {what}; drag one to move it, Delete removes it.")
+    st.caption(
+        f"{n} source{s}. A click on the canvas, on whichever panel, adds a {what}; drag one to move it, Delete removes "
+        "it."
+    )
     _source_widgets(state, task, record)
     for name in (name for name in DIALS if name in record):
         _dials(task, record, name)

@@ -158,6 +158,7 @@ def code(state: AppState, ready: Ready, answers: Mapping[Model, Outcome]) -> str
     paths = [str(model.path) for model in answers] or ["model.safetensors"]
     short = [path_here(path) for path in paths]
     lines = [
+        "# in the folder of the program",
         "import numpy as np",
         "",
         "from hsd.data.ground import Ground",

@@ -337,8 +337,8 @@ def _check_mesh(model: Model, ground: Ground) -> None:
     if bound and own["mesh_hash"] != ground.mesh.content_hash:
         raise InputError(
             f"{model.title} is bound to the mesh that it was trained on ({own['mesh_name']}, {own['n_vertices']} "
-            f"vertices) and cannot run on this one ({ground.mesh.complex.n_vertices} vertices); choose “own” under "
-            "Remesh to see it.",
+            f"vertices) and cannot run on this one ({ground.mesh.complex.n_vertices} vertices); choose “as trained” "
+            "under Remesh to see it.",
             "other_mesh",
         )
 

@@ -110,6 +110,7 @@ def _model_widgets(state: AppState) -> None:
         st.multiselect(
             "Models", labels, format_func=lambda name: LOOKS[name].name, key=key, on_change=_models_chosen,
             placeholder="none",
+            help="Shipped with the program. HSD (paper) is HSD as published, HSD (tiny) its smallest form.",
         )  # fmt: skip
     runs = models.own_runs(state.comparison.task, state.own_runs)
     if runs:
@@ -119,8 +120,8 @@ def _model_widgets(state: AppState) -> None:
     nodes = [0, *view.REMESH]
     nodes = nodes if state.comparison.nodes in nodes else sorted({*nodes, state.comparison.nodes})
     bound_segments(
-        "Remesh", "comparison.nodes", nodes, lambda n: str(n) if n else "own",
-        help="Nodes of the mesh; “own” is the one that the models were trained on. Mesh-free models run on all.",
+        "Remesh", "comparison.nodes", nodes, lambda n: str(n) if n else "as trained",
+        help="Nodes of the mesh; “as trained” is the mesh of the models' training. Mesh-free models run on all.",
     )  # fmt: skip
     bound_segments("Device", "comparison.device", list(DEVICES), DEVICES.get)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
@@ -22,6 +22,9 @@ from hsd.ui.space import figure_ink
 from hsd.ui.state import AppState
 from hsd.viz.comparison_figures import parts_figure
 from hsd.viz.scene import Scene
+
+BUSY = 1.5
+"""Wall clock over computing time from which the page says that the machine was busy."""
 
 
 def details(state: AppState, ready: Ready, found: Mapping[Model, Outcome], scene: Scene) -> None:
@@ -60,8 +63,16 @@ def sample_tab(state: AppState, ready: Ready, found: Mapping[Model, Outcome]) ->
 
 def _numbers(rows: dict, key: str, metrics: Mapping) -> None:
     helps = {m.title: literal(m.formula) for m in metrics.values()}
-    config = {name: st.column_config.NumberColumn(format="%.4g", help=helps.get(name)) for name in list(rows)[1:]}
+    config = {
+        name: st.column_config.NumberColumn(format=number_format(values), help=helps.get(name))
+        for name, values in list(rows.items())[1:]
+    }
     st.dataframe(rows, hide_index=True, column_config=config | {tables.MODEL: _pinned()}, key=key)
+
+
+def number_format(values: Sequence[float | None]) -> str:
+    """One format of a column: powers of ten where a value is below a thousandth."""
+    return "%.3e" if any(v is not None and 0 < abs(v) < 1e-3 for v in values) else "%.4g"
 
 
 def _pinned():
@@ -112,6 +123,10 @@ def cost_tab(ready: Ready, found: Mapping[Model, Outcome]) -> None:
         "Latency: median of the warm runs, one sample, physical values in and out. Memory: peak of the arrays that a "
         "prediction makes. Parameters: trained real numbers."
     )
+    load = max((cost.load for cost in costs.values()), default=0.0)
+    if load > BUSY:
+        st.warning(f"Other work slowed these times: they are up to {load:.1f} times the computing time.")
+        st.button("Measure again", key="comparison:measure", on_click=work.forget_costs)
 
 
 def test_tab(ready: Ready, found: Mapping[Model, Outcome]) -> None:

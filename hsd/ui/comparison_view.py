@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 
 import numpy as np
 import streamlit as st
@@ -251,6 +252,17 @@ def conditions(ready: Ready) -> str:
     return f"{words} All models are scored on node values of one sharp map."
 
 
+def mesh_words(ready: Ready) -> str:
+    """Which of the models were trained on another mesh than the one shown, "" where none was."""
+    here, others = ready.mesh.complex.n_vertices, []
+    for model in (m for m in ready.models if m.title not in ready.refused):
+        with suppress(HsdError):
+            domain = comparison_models.manifest_of(model)["domain"]
+            if domain["mesh_hash"] != ready.mesh.content_hash:
+                others.append(f"{model.title} ({domain['n_vertices']} vertices)")
+    return f" Trained on another mesh than this one of {here} vertices: {', '.join(others)}." if others else ""
+
+
 def caption(state: AppState, ready: Ready, board: Board) -> str:
     """The sentence under the picture."""
     text = "Truth and predictions share one scale, all error maps another (black none, white large)."
@@ -260,4 +272,5 @@ def caption(state: AppState, ready: Ready, board: Board) -> str:
         text += f" White: errors from {board.error_end:.3g} on; the largest is {board.error_top:.3g}."
     if board.place.cut is not None:
         text += " Plane cut z = 0: arrows are the in-plane part."
+    text += mesh_words(ready)
     return f"{sample_words(state, ready)} {text}"

@@ -97,6 +97,7 @@ class said:
 @dataclass(frozen=True)
 class Cost:
     """latency_ms : median of ``n`` warm predictions of one sample, physical values in and out
+    load : wall clock over computing time of those, about 1 where nothing else runs; 0 where that is not known (GPU)
     memory_mb : peak of a prediction's arrays beyond weights and domain, 10⁶ bytes;  parameters: trained real numbers
     """
 
@@ -105,6 +106,7 @@ class Cost:
     memory_mb: float
     parameters: int
     device: str
+    load: float = 0.0
 
 
 def cost(predictor, domain, sample: Sample, device: str) -> Cost:
@@ -112,12 +114,14 @@ def cost(predictor, domain, sample: Sample, device: str) -> Cost:
     source, coefficients = inputs_of(sample)
     with said(predictor.model.title):
         peak = peak_bytes(predictor, domain, source, coefficients)
-        times, begun = [], time.perf_counter()
+        times, begun, computed = [], time.perf_counter(), time.thread_time()
         while len(times) < REPEATS and (not times or time.perf_counter() - begun < SECONDS):
             start = time.perf_counter()
             predictor(domain, source, coefficients)
             times.append(1000 * (time.perf_counter() - start))
-    return Cost(statistics.median(times), len(times), peak / 1e6, predictor.model.n_parameters, device)
+        computed = time.thread_time() - computed
+    load = sum(times) / 1000 / max(computed, 1e-9) if predictor.domain.device.type == "cpu" else 0.0
+    return Cost(statistics.median(times), len(times), peak / 1e6, predictor.model.n_parameters, device, load)
 
 
 def peak_bytes(predictor, domain, source: np.ndarray, coefficients: Mapping[str, np.ndarray]) -> int:

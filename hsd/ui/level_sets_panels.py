@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import pandas as pd
 import streamlit as st
 
 from hsd.ui import comparison_compose as compose
@@ -20,7 +21,7 @@ from hsd.ui.level_sets_work import component_rows, curve_rows, level_rows
 from hsd.ui.space import figure_ink
 from hsd.ui.state import AppState, get_state, update
 from hsd.ui.viewer import show
-from hsd.viz.palettes import COMPONENTS
+from hsd.viz.palettes import COMPONENTS, FILTERED
 
 HALF = 50
 """Per cent of the range at which the paper's figure stands."""
@@ -183,10 +184,11 @@ def components_tab(state: AppState, ready: Ready, levels: Levels) -> None:
     mass, low_high = ready.ground.vertex_measure, levels.limits
     least = levels.least * (low_high[1] - low_high[0])
     colours = view.scene_of(state, ready, levels).panels[list(names).index(key)].superlevel.colour
-    palette = [f"{i + 1}" for i in range(len(COMPONENTS))] + ["grey"]
+    palette = [*COMPONENTS, FILTERED]
     rows = component_rows(field, view.level_at(levels, state.levels.step), mass, least, [palette[c] for c in colours])
     config = {"share of the domain": st.column_config.NumberColumn(format="percent")}
-    st.dataframe(rows, hide_index=True, column_config=config, key="levels/components")
+    table = pd.DataFrame(rows).style.map(lambda c: f"background-color: {c}; color: {c}", subset=["colour"])
+    st.dataframe(table, hide_index=True, column_config=config, key="levels/components")
     st.caption(
         "Persistence: maximum minus the threshold at which the component joins a higher one; none: it never does."
     )

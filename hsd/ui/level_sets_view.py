@@ -15,7 +15,7 @@ from hsd.mesh.io import save_mesh
 from hsd.ui import comparison_models, task_view
 from hsd.ui import comparison_view as shared
 from hsd.ui.comparison_answers import Ready, model_key
-from hsd.ui.comparison_export import file_name
+from hsd.ui.comparison_export import file_name, path_here
 from hsd.ui.comparison_models import Model
 from hsd.ui.comparison_work import Outcome
 from hsd.ui.export import mesh_files
@@ -219,8 +219,9 @@ def _named(levels: Levels) -> dict[str, LevelField]:
 def code(state: AppState, ready: Ready, levels: Levels) -> str:
     """The lines of Python that make the numbers at the threshold."""
     choice, name = state.comparison, ready.task.name
-    path = next((str(m.path) for m in levels.found), f"assets/checkpoints/{name}/hsd.safetensors")
-    return f"""import numpy as np
+    path = next((path_here(str(m.path)) for m in levels.found), f"assets/checkpoints/{name}/hsd.safetensors")
+    return f"""# in the folder of the program
+import numpy as np
 from hsd.data.ground import Ground
 from hsd.data.tasks import task
 from hsd.metrics import LevelRule, Pair

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from hsd.ui import checkpoint_files, held_out
 from hsd.ui import comparison_export as files
 from hsd.ui import comparison_view as shared
-from hsd.ui import held_out
 from hsd.ui import spectra_view as view
 from hsd.ui.bound import bound_segments, bound_toggle
 from hsd.ui.comparison_answers import Ready
@@ -35,6 +35,7 @@ def models_page(subject: Subject) -> None:
     """The page on models below its header."""
     ready = subject.ready
     choice_sidebar(ready, compose_here=False)
+    checkpoint_files.show_error()
     if subject.refused():
         return
     with st.sidebar:

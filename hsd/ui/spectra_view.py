@@ -16,7 +16,7 @@ from hsd.mesh.io import save_mesh
 from hsd.ui import cached, held_out
 from hsd.ui import comparison_view as shared
 from hsd.ui.comparison_answers import Ready, model_key
-from hsd.ui.comparison_export import file_name, node_fields, point_data
+from hsd.ui.comparison_export import file_name, node_fields, path_here, point_data
 from hsd.ui.comparison_models import Model
 from hsd.ui.comparison_work import Outcome
 from hsd.ui.export import mesh_files
@@ -214,8 +214,9 @@ def spectra_npz(spectra: Spectra, provenance: Mapping[str, str], path: Path) -> 
 def code(state: AppState, ready: Ready, spectra: Spectra) -> str:
     """The lines of Python that make the spectra."""
     choice, name = state.comparison, ready.task.name
-    path = next((str(m.path) for m in spectra.found), f"assets/checkpoints/{name}/hsd.safetensors")
-    return f"""from hsd.data.ground import Ground
+    path = next((path_here(str(m.path)) for m in spectra.found), f"assets/checkpoints/{name}/hsd.safetensors")
+    return f"""# in the folder of the program
+from hsd.data.ground import Ground
 from hsd.data.tasks import task
 from hsd.experiments.over_samples import Bench
 from hsd.metrics import Pair

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from hsd.training.run import RunSpec
 
 DEVICES = {"auto": "GPU if any", "cpu": "CPU", "cuda": "GPU"}
-FIRST = ("epochs", "batch_size", "lr")
+FIRST = ("epochs", "minutes", "batch_size", "lr")
 """Entries of the training that are always in view."""
 OF_RUN = ("lr", "weight_decay")
 """Entries of a model's config that the training's own ones replace, so that the form has them once."""
@@ -60,10 +60,13 @@ def task_name(choice: TrainingState) -> str | None:
 
 
 def spec_of(state: AppState) -> RunSpec:
-    """What the form asks for.  Raises InputError (no_file, no_data, and those of the configs and the dataset)."""
+    """What the form asks for.  Raises InputError (no_data, bad_config, and those of the configs and the dataset)."""
     from hsd.training.run import RunSpec
 
-    choice, training = state.training, configs(state)[0]
+    choice, (training, model) = state.training, configs(state)
+    for config, leave_out in ((training, ()), (model, OF_RUN)):
+        for entry in entries_of(config, leave_out):
+            entry.check(getattr(config, entry.name))
     if choice.task != OWN:
         return RunSpec(
             training, task=choice.task, n_samples=choice.samples, n_nodes=choice.nodes, data_seed=state.seed,
@@ -72,7 +75,7 @@ def spec_of(state: AppState) -> RunSpec:
     if not state.tasks.file:
         raise InputError("There is no sound dataset file to train on yet; give one at the left under Data.", "no_data")
     path = task_files.path_of(state.tasks.file)
-    check_trainable(path, getattr(configs(state)[1], "n_modes", 0))
+    check_trainable(path, getattr(model, "n_modes", 0))
     return RunSpec(training, data=str(path.resolve()), device=choice.device)
 
 

@@ -13,6 +13,7 @@ from hsd.ui import training_runs as runs
 from hsd.ui.rerun import run_again
 from hsd.ui.space import figure_ink
 from hsd.ui.state import AppState, get_state
+from hsd.ui.training_entries import HIGHS
 from hsd.ui.training_form import take_over
 from hsd.ui.training_look import Look, scene_of, watcher
 from hsd.ui.training_runs import Run
@@ -105,9 +106,9 @@ def failed(run: Run) -> None:
     """The sentence of a run that failed, and what can be done."""
     st.error(run.status.text)
     if "diverged" in run.status.text:
-        rate = runs.config_of(run.spec)["lr"] / 3
+        rate = min(runs.config_of(run.spec)["lr"] / 3, HIGHS["lr"] / 100)
         st.button(
-            f"Put a run with a third of the learning rate ({rate:.2g}) into the form",
+            f"Put a run with a smaller learning rate ({rate:.2g}) into the form",
             key="training:slower", on_click=then_again, args=(take_over, run.spec), kwargs={"lr": float(f"{rate:.2g}")},
         )  # fmt: skip
     st.caption(f"All that the process said is in {run.folder.name}/log.txt in the server's folder of runs.")

@@ -15,8 +15,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import streamlit as st
 
+from hsd.data.splits import PARTS, split_codes
+from hsd.data.tasks import task as make_task
 from hsd.errors import HsdError, InputError
 from hsd.ui.state import AppState, get_state, update
 from hsd.ui.task_view import titles
@@ -64,7 +67,7 @@ class Run:
     @property
     def name(self) -> str:
         """Time, model and data, for lists and legends."""
-        data = self.spec.task.replace("_", " ") if self.spec.task else Path(self.spec.data).name
+        data = titles()[self.spec.task] if self.spec.task else Path(self.spec.data).name
         when = time.strftime("%d %b %H:%M:%S", time.localtime(self.begun))
         model = self.spec.training.model
         return f"{when} · {LOOKS[model].name if model in LOOKS else model} · {data}"
@@ -274,10 +277,26 @@ def send(run: Run) -> None:
 
     def act() -> None:
         training().checkpoint_of(run.id)
-        sent = get_state().own_runs
-        update(**{"own_runs": sent if run.id in sent else (*sent, run.id), "comparison.task": run.spec.task})
+        state = get_state()
+        sent = state.own_runs
+        changes = {"own_runs": sent if run.id in sent else (*sent, run.id), "comparison.task": run.spec.task}
+        update(**changes, **{"comparison.sample": unseen_sample(run.spec, state.seed, state.comparison.sample)})
 
     attempt(act)
+
+
+def unseen_sample(spec: RunSpec, seed: int, sample: int) -> int:
+    """The sample itself where the run was not trained on it or chosen by it; else the first one of the test part, if
+    possible of that of the shipped models too."""
+    from hsd.experiments.suites import SAMPLES
+
+    n = spec.n_samples or make_task(spec.task).config.n_samples
+    if seed != spec.data_seed or sample >= n or split_codes(n, seed)[sample] == PARTS["test"]:
+        return sample
+    own, shipped = (split_codes(m, seed) == PARTS["test"] for m in (n, SAMPLES))
+    shipped = np.concatenate([shipped, np.ones(max(n - len(shipped), 0), bool)])[:n]
+    both = np.flatnonzero(own & shipped)
+    return int((both if len(both) else np.flatnonzero(own))[0])
 
 
 def newest(runs: list[Run]) -> str:

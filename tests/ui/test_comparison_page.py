@@ -24,6 +24,8 @@ from hsd.training.evaluate import yardstick_of
 from hsd.training.predictor import load, predictor_on
 from hsd.ui import comparison_answers, comparison_compose, comparison_models, store
 from hsd.ui import comparison_export as export
+from hsd.ui.comparison_tabs import number_format
+from hsd.ui.comparison_work import Cost
 from hsd.ui.state import AppState, changed
 from tests.ui.app_pages import good, page_of, press, said, scene
 from tests.ui.checkpoints import domain_of, make_checkpoints, save
@@ -133,7 +135,8 @@ def test_on_another_mesh_mesh_bound_models_are_refused_and_the_others_stay(root)
     assert len(table(good(opened(models=both)), "Relative L²")) == 4
     app = good(opened(models=both, remesh=500))
     assert set(table(app, "Relative L²")) == {"HSD", "FNO-3D", "DeepONet"}
-    assert len(app.warning) == 1 and "bound to the mesh" in app.warning[0].value and "own" in app.warning[0].value
+    assert len(app.warning) == 1
+    assert "bound to the mesh" in app.warning[0].value and "as trained" in app.warning[0].value
 
 
 def test_a_link_with_models_that_are_not_there_says_so_and_shows_the_others(root):
@@ -377,3 +380,33 @@ def test_the_lines_of_code_give_the_number_on_the_page(root, monkeypatch, capsys
     exec(compile(lines, "code", "exec"), {})
     printed = capsys.readouterr().out.partition("'relative_l2': ")[2].partition(",")[0]
     assert float(printed) == pytest.approx(next(iter(found.values())).scores["relative_l2"], rel=1e-6)
+
+
+def test_times_of_a_busy_machine_are_said_to_be_so_and_are_measured_again(root, monkeypatch):
+    make_checkpoints(root, QUICK)
+    loads = iter([3.0, 1.0, 1.0, 1.0, 1.0, 1.0])
+
+    def measured(*_):
+        return Cost(10.0, 7, 1.0, 100, "CPU", next(loads))
+
+    comparison_answers.forget_costs()
+    monkeypatch.setattr(comparison_answers, "cost", measured)
+    app = page_of("model_comparison", 300, problem=QUICK, models="~".join(LABELS))
+    app.session_state["comparison/tabs7"] = "Cost"
+    good(app.run())
+    assert "up to 3.0 times the computing time" in said(app)
+    good(press(app, "comparison:measure"))
+    assert "computing time" not in said(app, ("warning",))
+    comparison_answers.forget_costs()
+
+
+@pytest.mark.parametrize(("values", "shown"), [([0.5, None], "%.4g"), ([0.5, 9e-8], "%.3e"), ([0.0, 2.0], "%.4g")])
+def test_columns_have_one_format(values, shown):
+    assert number_format(values) == shown
+
+
+def test_the_picture_says_which_models_were_trained_on_another_mesh(root):
+    make_checkpoints(root, QUICK)
+    assert "Trained on another mesh" not in scene(good(opened()))
+    words = scene(good(opened(remesh=500)))
+    assert "Trained on another mesh than this one of" in words and "HSD (" in words

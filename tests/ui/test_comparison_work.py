@@ -75,6 +75,7 @@ def test_the_peak_of_memory_counts_at_least_the_answer_and_grows_with_the_mesh(s
     assert cost.latency_ms > 0 and cost.n >= 1 and cost.parameters == predictors[1].model.n_parameters
     larger = load_on(problem, predictors, 900)
     assert work.peak_bytes(*larger) > cost.memory_mb * 1e6
+    assert cost.load > 0.9
 
 
 def load_on(problem, predictors, nodes):

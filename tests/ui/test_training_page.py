@@ -50,6 +50,27 @@ def no_runs(place):
         jobs.stop(found.folder, seconds=0.0)
 
 
+def test_what_the_form_refuses_is_not_started(no_runs):
+    app = opened(train_n=60, train_nodes=200, train_set="epochs=3~lr=1e30")
+    assert "lr must lie between 0 and 1" in app.error[0].value
+    app = press(app, "training:start")
+    assert jobs.runs() == [] and any("lr must lie between 0 and 1" in e.value for e in app.error)
+
+
+@pytest.mark.parametrize(("sample", "seed"), [(0, 0), (3, 0), (5, 0), (599, 0), (700, 0), (3, 1)])
+def test_a_run_is_compared_on_a_sample_that_it_did_not_learn_from(sample, seed):
+    from hsd.data.splits import PARTS, split_codes
+    from hsd.experiments.suites import SAMPLES
+
+    spec = RunSpec(TrainingConfig("hsd"), "toroidal_transport", n_samples=600, n_nodes=300)
+    found = training_runs.unseen_sample(spec, seed, sample)
+    codes, shipped = split_codes(600, 0), split_codes(SAMPLES, 0)
+    unseen = seed != 0 or found >= 600 or codes[found] == PARTS["test"]
+    assert unseen and (found == sample or shipped[found] == PARTS["test"])
+    if seed != 0 or sample >= 600 or codes[sample] == PARTS["test"]:
+        assert found == sample
+
+
 def opened(**parameters) -> AppTest:
     return page_of("training", 60, **parameters).run()
 
