@@ -61,7 +61,7 @@ def main() -> None:
     lesson = LESSONS[number - 1]
     frame.bar(lesson)
     left, right = st.columns([3, 2], gap="medium")
-    slides(f"{number} {state.learn.asked}", "PageUp", "PageDown")
+    slides(f"{number} {state.learn.asked}", {"PageUp": -1, "PageDown": 1}, frame.stepped)
     st.html(f"<style>{STAY}{STAGE if state.present else ''}</style>")
     with left, st.container(key="learn-view"):
         scene = frame.without_keys(view.scene)

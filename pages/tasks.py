@@ -1,10 +1,13 @@
 """Tasks: samples of the six physical tasks and of dataset files, their parts, trajectories and cards."""
 
+from functools import partial
+
 import streamlit as st
 
 from hsd.ui import task_card, task_export, task_files
 from hsd.ui import task_view as view
 from hsd.ui.bound import bound_number, bound_segments, bound_selectbox, bound_toggle
+from hsd.ui.browser import key_steps
 from hsd.ui.export import download_row, figure_html, table_csv
 from hsd.ui.page import page
 from hsd.ui.space import figure_ink
@@ -37,8 +40,9 @@ def controls(ready) -> None:
             bound_number("Seed", "seed", 0, 2**31 - 1, 1, where=right)
         left, right = st.columns(2)
         options = {"on_click": stepped, "width": "stretch"}
-        left.button("Prev", key="tasks:previous", args=(-1, last), shortcut="j", **options)
-        right.button("Next", key="tasks:next", args=(1, last), shortcut="k", **options)
+        left.button("Prev :gray[J]", key="tasks:previous", args=(-1, last), **options)
+        right.button("Next :gray[K]", key="tasks:next", args=(1, last), **options)
+        key_steps("tasks", {"j": -1, "k": 1}, partial(stepped, last=last))
         if name != view.OWN:
             bound_segments("Nodes", "tasks.nodes", view.nodes_of(get_state()), lambda n: str(n) if n else "default")
         if ready:

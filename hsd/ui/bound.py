@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import inf
+from time import monotonic
 
 import streamlit as st
 
-from hsd.ui.state import get_state, read, update
+from hsd.ui.state import SETTLED, get_state, read, update
 
-_DONE, _AGAIN = "_bound/done", "_bound/again"
+_DONE, _AGAIN, _OLD = "_bound/done", "_bound/again", "_bound/old"
 
 
 def widget_key(path: str, name: str = "") -> str:
@@ -34,15 +36,40 @@ def begin_run() -> None:
 def end_run() -> None:
     """At the end of a page's run."""
     st.session_state[_DONE] = True
+    old = st.session_state.get(_OLD, {})
+    for key, (values, when) in old.items():
+        old[key] = (values, min(when, monotonic()))
 
 
 def fill(key: str, value: object) -> None:
     """Put a value into a widget that is about to be drawn, where it shows another one or may never have had it."""
+    if key in st.session_state and st.session_state[key] != value:
+        _remember(key, st.session_state[key], value)
     if st.session_state.get(_AGAIN) or key not in st.session_state or st.session_state[key] != value:
         st.session_state[key] = value
 
 
+def _remember(key: str, *both: object) -> None:
+    """The program gives a widget another value; the browser, which shows that of before still, or will soon be behind
+    with this one, may send either with its next message."""
+    old = st.session_state.setdefault(_OLD, {})
+    values, when = old.get(key, ([], inf))
+    old[key] = ([*([] if monotonic() - when > SETTLED else values), *both], inf)
+
+
+def is_old(key: str) -> bool:
+    """Whether what a widget says is what it showed before the program gave it another value, and not a visitor's wish.
+
+    The browser sends all widgets with each event, with the values that it knows; a run that was broken off, or that
+    ended less than SETTLED seconds ago, may have given them others since.
+    """
+    values, when = st.session_state.get(_OLD, {}).get(key, ([], 0.0))
+    return st.session_state[key] in values and not monotonic() - when > SETTLED
+
+
 def _changed(path: str, key: str, convert: Callable, on_change: Callable[[], None] | None) -> None:
+    if is_old(key):
+        return
     update(**{path: convert(st.session_state[key])})
     if on_change is not None:
         on_change()

@@ -1,9 +1,14 @@
-"""Small things that only the browser can do: copying the link, choosing the theme, steps of a page by keys."""
+"""Small things that only the browser can do: copying the link, choosing the theme, steps by keys."""
 
 from __future__ import annotations
 
+import secrets
+from collections.abc import Callable, Mapping
+
 import streamlit as st
 
+MOST = 1000
+"""Steps that one run may be asked for."""
 COPY_JS = """
 // copy the address of the page
 export default function (component) {
@@ -58,23 +63,39 @@ export default function (component) {
 }
 """
 SLIDES_JS = """
-// keys that step do not scroll too, and every step begins at the top of the page
+// every step begins at the top of the page
 export default function (component) {
-  const { keys, step } = component.data, host = component.parentElement.host || component.parentElement;
+  const { step } = component.data, host = component.parentElement.host || component.parentElement;
   const main = document.querySelector('[data-testid=stMain]');
   if (host.dataset.step !== undefined && host.dataset.step !== step) main?.scrollTo(0, 0);
   host.dataset.step = step;
-  const hold = (e) => {
-    if (keys.includes(e.key) && !['INPUT', 'TEXTAREA', 'SELECT'].includes(e.target.tagName)) e.preventDefault();
+}
+"""
+KEYS_JS = """
+// presses of keys that step are counted here, so that none is lost while the server answers; they do not scroll too
+const counts = (globalThis.__hsdKeys ??= {});
+const TAKES = ['text', 'number', 'search', 'range', 'email', 'password', 'url'];
+export default function (component) {
+  const { keys, session } = component.data;
+  counts[session] ??= 0;
+  const press = (e) => {
+    const by = keys[e.key], at = e.composedPath()[0];
+    if (!by || e.ctrlKey || e.metaKey || e.altKey || at.isContentEditable) return;
+    if (['TEXTAREA', 'SELECT'].includes(at.tagName) || (at.tagName === 'INPUT' && TAKES.includes(at.type))) return;
+    e.preventDefault();
+    if (e.repeat) return;
+    counts[session] += by;
+    component.setStateValue('steps', counts[session]);
   };
-  window.addEventListener('keydown', hold, true);
-  return () => window.removeEventListener('keydown', hold, true);
+  window.addEventListener('keydown', press, true);
+  return () => window.removeEventListener('keydown', press, true);
 }
 """
 
 _copy = st.components.v2.component("hsd_copy_link", html=COPY_HTML, css=COPY_CSS, js=COPY_JS)
 _theme = st.components.v2.component("hsd_theme", html="<i></i>", js=THEME_JS)
 _slides = st.components.v2.component("hsd_slides", html="<i></i>", js=SLIDES_JS)
+_keys = st.components.v2.component("hsd_keys", html="<i></i>", js=KEYS_JS)
 
 
 def copy_link() -> None:
@@ -88,8 +109,29 @@ def set_theme(name: str) -> None:
         _theme(key="hsd-theme", data={"theme": name}, height=1)
 
 
-def slides(step: str, *keys: str) -> None:
-    """The page is a series of steps, taken by shortcuts with these keys: they do not scroll it, and when ``step``
-    changes its top is shown."""
+def slides(step: str, keys: Mapping[str, int], on_steps: Callable[[int], None]) -> None:
+    """The page is a series of steps, gone through by keys: when ``step`` changes its top is shown."""
     with st.container(key="hsd-slides-holder", height=1, border=False, gap=None):
-        _slides(key="hsd-slides", data={"step": step, "keys": list(keys)}, height=1)
+        _slides(key="hsd-slides", data={"step": step}, height=1)
+        key_steps("slides", keys, on_steps)
+
+
+def key_steps(name: str, keys: Mapping[str, int], on_steps: Callable[[int], None]) -> None:
+    """Keys that step, except in fields; ``on_steps`` is called with the sum of all presses since the last run.
+
+    name : of the page's steps;  keys : what KeyboardEvent calls them → steps of one press
+    A press of a button's own shortcut is lost where it comes while the script runs; these are not.
+    """
+    memory = st.session_state.setdefault(f"_keys/{name}", {"session": secrets.token_hex(8), "seen": 0})
+
+    def changed() -> None:
+        value = st.session_state.get(f"hsd-keys-{name}") or {}
+        steps = value.get("steps")
+        if isinstance(steps, int | float) and abs(steps - memory["seen"]) <= MOST:
+            by, memory["seen"] = round(steps) - memory["seen"], round(steps)
+            if by:
+                on_steps(by)
+
+    with st.container(key=f"hsd-keys-holder-{name}", height=1, border=False, gap=None):
+        data = {"keys": dict(keys), "session": memory["session"]}
+        _keys(key=f"hsd-keys-{name}", data=data, height=1, on_steps_change=changed)

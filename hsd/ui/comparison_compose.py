@@ -249,8 +249,8 @@ def panel(state: AppState, task: Task, record: Record) -> None:
     right.button("End", key="comparison:drawn", on_click=ended, width="stretch")
     s = "" if n == 1 else "s"
     st.caption(
-        f"{n} source{s}. A click on the canvas, on whichever panel, adds a {what}; drag one to move it, Delete removes "
-        "it."
+        f"{n} source{s}. A click on the canvas adds a {what}, on whichever panel; drag one to move it, Delete "
+        "removes it."
     )
     _source_widgets(state, task, record)
     for name in (name for name in DIALS if name in record):

@@ -19,7 +19,10 @@ from hsd.ui.bound import (
     bound_selectbox,
     bound_slider,
     bound_toggle,
+    fill,
+    is_old,
 )
+from hsd.ui.browser import key_steps
 from hsd.ui.comparison_answers import Ready
 from hsd.ui.comparison_lines import lines_scene, theme_of
 from hsd.ui.comparison_models import Model
@@ -85,8 +88,9 @@ def _sample_widgets(state: AppState, ready: Ready | None, compose_here: bool) ->
     bound_number("Seed", "seed", 0, 2**31 - 1, 1, where=right)
     left, right = st.columns(2)
     options = {"on_click": _stepped, "width": "stretch"}
-    left.button("Prev", key="comparison:previous", args=(-1,), shortcut="j", **options)
-    right.button("Next", key="comparison:next", args=(1,), shortcut="k", **options)
+    left.button("Prev :gray[J]", key="comparison:previous", args=(-1,), **options)
+    right.button("Next :gray[K]", key="comparison:next", args=(1,), **options)
+    key_steps("comparison", {"j": -1, "k": 1}, _stepped)
     if not compose_here:
         return
     st.button(
@@ -96,7 +100,7 @@ def _sample_widgets(state: AppState, ready: Ready | None, compose_here: bool) ->
 
 
 def _stepped(by: int) -> None:
-    st.session_state[STEP] = by
+    st.session_state[STEP] = 1 if by > 0 else -1
     update(**{"comparison.sample": max(get_state().comparison.sample + by, 0)})
 
 
@@ -105,8 +109,7 @@ def _model_widgets(state: AppState) -> None:
     if labels:
         chosen = [name for name in state.comparison.models if name in labels]
         key = "comparison:models"
-        if st.session_state.get(key) != chosen:
-            st.session_state[key] = chosen
+        fill(key, chosen)
         st.multiselect(
             "Models", labels, format_func=lambda name: LOOKS[name].name, key=key, on_change=_models_chosen,
             placeholder="none",
@@ -128,6 +131,8 @@ def _model_widgets(state: AppState) -> None:
 
 def _models_chosen() -> None:
     """Labels that the task at hand lacks stay chosen for the other tasks."""
+    if is_old("comparison:models"):
+        return
     state = get_state()
     labels = models.shipped_labels(state.comparison.task)
     kept = tuple(name for name in state.comparison.models if name not in labels)

@@ -1,9 +1,9 @@
 """Around a lesson: stepping, switches, the question with its check, links to hand out.
 
-Keys: PageUp and PageDown (what a presenter's clicker sends) step through the lessons, A shows the answer.  They are
-shortcuts of Streamlit's buttons, so they do nothing while a slider or a field for text has the focus; the viewer has no
-keys of its own here, so turning the shape does not take them away.  In presenter mode a lesson has two steps, its text
-and then its question, so that each is in view whole on a small projector.
+Keys: PageUp and PageDown (what a presenter's clicker sends) step through the lessons, A shows the answer.  They do
+nothing while a slider or a field for text has the focus; the viewer has no keys of its own here, so turning the shape
+does not take them away.  In presenter mode a lesson has two steps, its text and then its question, so that each is in
+view whole on a small projector.
 """
 
 from __future__ import annotations
@@ -51,9 +51,10 @@ def place(state: AppState, by: int = 0) -> tuple[int, bool] | None:
 
 
 def stepped(by: int) -> None:
-    """Go one step on or back."""
-    if (there := place(get_state(), by)) is not None:
-        update(**{"learn.lesson": there[0], "learn.asked": there[1]})
+    """Go so many steps on or back, at most to the end."""
+    for _ in range(min(abs(by), 2 * len(LESSONS))):
+        if (there := place(get_state(), 1 if by > 0 else -1)) is not None:
+            update(**{"learn.lesson": there[0], "learn.asked": there[1]})
 
 
 def lesson_list() -> None:
@@ -72,7 +73,8 @@ def bar(lesson: Lesson) -> None:
         with st.container(key="learn-steps", horizontal=True, horizontal_alignment="right"):
             for name, by, key in (("Back", -1, "PageUp"), ("Next", 1, "PageDown")):
                 end = place(state, by) is None
-                st.button(name, key=f"learn:{name}", on_click=stepped, args=(by,), shortcut=key, disabled=end)
+                label = f"{name} :gray[{key}]"
+                st.button(label, key=f"learn:{name}", on_click=stepped, args=(by,), disabled=end)
 
 
 # ---- the question ------------------------------------------------------------------------------------------------

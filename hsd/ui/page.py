@@ -24,7 +24,7 @@ from hsd.ui import cached
 from hsd.ui.bound import begin_run, bound_radio, bound_toggle, end_run
 from hsd.ui.browser import copy_link, set_theme
 from hsd.ui.memory import freeze_imports
-from hsd.ui.state import AppState, MeshState, changed, get_state, sync, take_notes, update
+from hsd.ui.state import AppState, MeshState, changed, get_state, settle, sync, take_notes, update
 from hsd.ui.store import StoreError
 from hsd.ui.viewer.assets import ensure_static
 
@@ -115,6 +115,7 @@ def page(title: str, sentence: str = "", domain: Callable[[AppState], Domain] | 
         st.error("There is not enough memory for this; use a smaller mesh or fewer modes.")
     st.caption(under or provenance_text(mesh, get_state()))
     end_run()
+    settle()
     freeze_imports()
 
 

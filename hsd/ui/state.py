@@ -15,7 +15,7 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
-from math import isfinite
+from math import inf, isfinite
 from time import monotonic
 
 import streamlit as st
@@ -37,7 +37,8 @@ from hsd.ui.state_parts import (
 
 _STATE, _URL, _NOTES = "_app_state", "_app_state/url", "_app_state/notes"
 SETTLED = 1.0
-"""Seconds after which the browser knows the URL that it was sent; an older one coming back then means its Back key."""
+"""Seconds from the end of a whole run after which the browser knows the URL that the run sent; an older one coming back
+then means its Back key."""
 
 
 @dataclass(frozen=True)
@@ -233,6 +234,13 @@ def write_url() -> None:
     now = st.query_params.to_dict()
     if {k: v for k, v in now.items() if k in ours} != wanted:
         st.query_params.from_dict({**{k: v for k, v in now.items() if k not in ours}, **wanted})
-        st.session_state[_URL] = (wanted, monotonic())
+        st.session_state[_URL] = (wanted, inf)
     else:
         st.session_state[_URL] = (wanted, st.session_state.get(_URL, (None, 0.0))[1])
+
+
+def settle() -> None:
+    """The run has come to its end, so that what it sent is on its way; one that another run cuts off never says so."""
+    wanted, when = st.session_state.get(_URL, (None, 0.0))
+    if when == inf:
+        st.session_state[_URL] = (wanted, monotonic())

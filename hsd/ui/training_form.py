@@ -13,7 +13,7 @@ import streamlit as st
 from hsd.data.splits import split_sizes
 from hsd.errors import InputError
 from hsd.ui import task_files
-from hsd.ui.bound import bound_number, bound_segments, bound_selectbox, fill
+from hsd.ui.bound import bound_number, bound_segments, bound_selectbox, fill, is_old
 from hsd.ui.markdown import literal
 from hsd.ui.state import AppState, TrainingState, get_state, update
 from hsd.ui.state_parts import QUICK_TRAINING
@@ -177,6 +177,8 @@ def entry_widget(entry: Entry, prefix: str, value: Any, own: float | None = None
 
 
 def entry_changed(key: str, name: str, entry: Entry) -> None:
+    if is_old(key):
+        return
     value = st.session_state[key]
     if entry.kind == "sizes":
         parts = [p.strip() for p in value.split(",") if p.strip()]

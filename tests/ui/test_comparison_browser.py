@@ -138,6 +138,20 @@ def test_maps_and_pair_are_drawn_by_one_viewer_that_keeps_its_camera_and_shapes(
     assert all(np.array_equal(panel_values(model_page, i), b) for i, b in enumerate(before))
 
 
+def test_quick_presses_of_k_each_take_the_next_sample_and_none_counts_in_a_field(model_page):
+    model_page.open(PAGE + "3")
+    for _ in range(6):
+        model_page.page.keyboard.press("k")
+        model_page.page.wait_for_timeout(60)
+    model_page.page.wait_for_function("new URLSearchParams(location.search).get('case') === '9'", timeout=30_000)
+    model_page.settle()
+    model_page.page.get_by_label("Sample", exact=True).press("k")
+    model_page.page.keyboard.press("Escape")
+    model_page.page.locator("h2, h1").first.click()
+    model_page.page.keyboard.press("j")
+    model_page.page.wait_for_function("new URLSearchParams(location.search).get('case') === '8'", timeout=30_000)
+
+
 def test_a_source_placed_on_the_canvas_moves_truth_and_link(model_page):
     model_page.open(PAGE + "3")
     before = panel_values(model_page, 0)

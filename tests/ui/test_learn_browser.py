@@ -44,6 +44,20 @@ def test_a_lecture_with_keys_formulas_and_an_answer(app):
     assert lesson_after(app, "PageUp") == "2"
 
 
+def test_no_press_of_a_clicker_is_lost_however_quick(app):
+    app.open("learn?lesson=8")
+    app.page.locator("h4").click()
+    for _ in range(5):
+        app.page.keyboard.press("PageUp")
+        app.page.wait_for_timeout(60)
+    app.page.wait_for_function("new URLSearchParams(location.search).get('lesson') === '3'", timeout=20_000)
+    app.settle()
+    app.page.keyboard.press("PageDown")
+    app.page.wait_for_function("new URLSearchParams(location.search).get('lesson') === '4'", timeout=20_000)
+    app.settle()
+    app.page.get_by_text("4. Hodge decomposition").first.wait_for(timeout=20_000)
+
+
 def test_presenter_mode_shows_picture_and_slider_on_1280_by_720_and_keeps_the_field(app):
     app.page.set_viewport_size({"width": 1280, "height": 720})
     app.open("learn?lesson=5&holes=2&present=1&theme=projector")
