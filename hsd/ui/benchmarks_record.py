@@ -32,7 +32,7 @@ def column_config(table: Table) -> dict[str, Any]:
     out: dict[str, Any] = {ENTRY: None}
     for name in table:
         if name in (MODEL, "variant"):
-            out[name] = st.column_config.TextColumn(pinned=True)
+            out[name] = st.column_config.TextColumn(pinned=True, width=135)  # as wide as "copy of the input"
         elif name in WHOLE:
             out[name] = st.column_config.NumberColumn(format="localized")
         elif name in ONE_DIGIT:
