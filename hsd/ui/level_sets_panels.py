@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pandas as pd
 import streamlit as st
@@ -41,6 +42,9 @@ def sidebar(ready: Ready | None) -> None:
 def canvas(state: AppState, ready: Ready, levels: Levels) -> None:
     """Truth and models; the slider moves the threshold in the page."""
     scene = view.scene_of(state, ready, levels)
+    jumped = st.session_state.get(SEARCH, {}).get("at")
+    if jumped == (state.seed, state.comparison.sample, state.levels.step):  # look where the components are
+        scene = replace(scene, camera=view.camera_of(ready, levels, state.levels.step, f"{jumped}"))
     columns = scene.columns_of_panels or 1
     rows = -(-len(scene.panels) // columns)
     show(scene, f"levels/{ready.task.name}", height={1: 300}.get(rows, 260 * rows), on_controls=_moved)
@@ -119,6 +123,7 @@ def _jump(ready: Ready, kind: str) -> None:
         number = int(found.numbers[case.row])
         more = f" Shown: case {turn + 1} of {len(listed)}, sample {number} at {case.level} %; again for the next."
         st.session_state[SEARCH]["words"] = words + more
+        st.session_state[SEARCH]["at"] = (found.seed, number, case.level)
         go(found.seed, number, case.level)
     st.rerun()
 

@@ -22,6 +22,8 @@ from hsd.ui.export import mesh_files
 from hsd.ui.held_out import Pass
 from hsd.ui.level_sets_work import STEPS, LevelField, level_field, limits_of
 from hsd.ui.state import AppState
+from hsd.viz.best_view import best_direction
+from hsd.viz.controls import Camera
 from hsd.viz.level_sets import Layer, Leveled, layer_of, levels_scene
 from hsd.viz.level_sets_figures import LevelCurve, levels_figure
 from hsd.viz.palettes import MODELS
@@ -55,6 +57,18 @@ def levels_of(state: AppState, ready: Ready, answers: Mapping[Model, Outcome]) -
 def _field(who: tuple, key: tuple, least: float, _ready: Ready, _nodes: np.ndarray) -> LevelField:
     yardstick = comparison_models.yardstick_of(_ready.task, _ready.ground)
     return level_field(yardstick, _nodes, shared.truth_of(_ready), least)
+
+
+def camera_of(ready: Ready, levels: Levels, step: int, token: str) -> Camera | None:
+    """A look at the side on which most components of truth and models lie; None for a plane cut."""
+    place = task_view.place_of(ready.mesh, "slice")
+    if place.cut is not None:
+        return None
+    level, sets = level_at(levels, step), []
+    for field in (levels.truth, *levels.found.values()):
+        labels = field.tree.labels(field.values, level)
+        sets += [np.flatnonzero(labels == j) for j in np.unique(labels[labels >= 0])]
+    return Camera(token, best_direction(place.surface.mesh_points, sets))
 
 
 # ---- pictures ----------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from hsd.training.evaluate import yardstick_of
 from hsd.training.predictor import load
 from hsd.ui import level_sets_view, level_sets_work
 from hsd.ui.level_sets_work import STEPS, level_field
-from tests.ui.app_pages import good, page_of, press, said
+from tests.ui.app_pages import good, page_of, press, said, scene
 from tests.ui.checkpoints import NODES, make_checkpoints
 
 pytestmark = pytest.mark.usefixtures("model_pages")
@@ -119,12 +119,15 @@ def held_out(root) -> list[int]:
 
 def test_the_figure_of_the_paper_is_shown_or_its_absence_is_said(root):
     make_checkpoints(root, QUICK)
-    app = good(press(opened(), "levels:agree"))
+    app = opened()
+    assert "token" not in scene(app)
+    app = good(press(app, "levels:agree"))
     words = said(app)
     if "have none on which truth and HSD agree" in words:
         assert "Shown: case" not in words
     else:
         rows = table(app)
+        assert "token" in scene(app)  # the camera turns to the components
         assert rows["HSD"]["β0(t)"] == rows["truth"]["β0(t)"]
         assert any(row["β0(t)"] != rows["truth"]["β0(t)"] for row in rows.values())
 
