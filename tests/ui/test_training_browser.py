@@ -111,6 +111,8 @@ def test_a_paused_run_goes_on_to_its_end_is_drawn_as_logged_and_sent(app, paused
     page, folder = app.page, paused("resumed")
     page.set_default_timeout(120_000)
     page.goto(f"{app.address}/training?run={folder.name}")
+    page.get_by_role("button", name="Resume").wait_for()
+    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
     page.get_by_role("button", name="Resume").click()
     page.get_by_text("Finished.").wait_for()
     page.locator(".hsd-viewer[data-state=rest]").first.wait_for()
