@@ -198,8 +198,7 @@ def bound_tabs(path: str, titles: Sequence[str]) -> list:
         value = titles[0]
         _fitting(path, value)
     key = widget_key(path)
-    if st.session_state.get(key) != value:
-        st.session_state[key] = value
+    fill(key, value)
     return st.tabs(list(titles), key=key, on_change=partial(_changed, path, key, _same, None))
 
 

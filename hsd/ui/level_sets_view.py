@@ -64,11 +64,16 @@ def camera_of(ready: Ready, levels: Levels, step: int, token: str) -> Camera | N
     place = task_view.place_of(ready.mesh, "slice")
     if place.cut is not None:
         return None
-    level, sets = level_at(levels, step), []
-    for field in (levels.truth, *levels.found.values()):
+    return Camera(token, _direction(tuple(model_key(ready, m) for m in levels.found), ready.key, step, place, levels))
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _direction(who: tuple, key: tuple, step: int, _place: Place, _levels: Levels) -> tuple[float, float, float]:
+    level, sets = level_at(_levels, step), []
+    for field in (_levels.truth, *_levels.found.values()):
         labels = field.tree.labels(field.values, level)
         sets += [np.flatnonzero(labels == j) for j in np.unique(labels[labels >= 0])]
-    return Camera(token, best_direction(place.surface.mesh_points, sets))
+    return best_direction(_place.surface.mesh_points, sets)
 
 
 # ---- pictures ----------------------------------------------------------------------------------------------------

@@ -279,8 +279,13 @@ def send(run: Run) -> None:
         training().checkpoint_of(run.id)
         state = get_state()
         sent = state.own_runs
-        changes = {"own_runs": sent if run.id in sent else (*sent, run.id), "comparison.task": run.spec.task}
-        update(**changes, **{"comparison.sample": unseen_sample(run.spec, state.seed, state.comparison.sample)})
+        update(
+            **{
+                "own_runs": sent if run.id in sent else (*sent, run.id),
+                "comparison.task": run.spec.task,
+                "comparison.sample": unseen_sample(run.spec, state.seed, state.comparison.sample),
+            }
+        )
 
     attempt(act)
 

@@ -105,7 +105,7 @@ def plotter_of(pv, scene: dict, arrays: dict):
         plotter.add_text(scene["title"], font_size=10, color=scene["ink"])
     plotter.camera_position = scene.get("camera") or "iso"
     plotter.reset_camera()
-    plotter.camera.Dolly(scene.get("zoom", 1.0))  # the browser takes over where the camera stands, not its angle
+    plotter.camera.Dolly(scene["zoom"])  # the browser takes over where the camera stands, not its angle
     plotter.renderer.ResetCameraClippingRange()
     return plotter
 

@@ -42,6 +42,7 @@ from hsd.experiments.suites import SUITES
 from hsd.experiments.tables import markdown, results_of
 from hsd.linalg import silent
 from hsd.models.hsd import HSD
+from hsd.models.presets import PRESETS, TINIER_ALREADY
 from hsd.training.predictor import load
 
 TASK = "ellipsoid_aerodynamics"
@@ -78,6 +79,11 @@ def test_wanted_entries_are_those_of_the_suites_tasks_and_labels_in_their_order(
     ]
     with pytest.raises(UnknownNameError, match="hsd-paper"):
         wanted(None, ["hsd paper"])
+
+
+def test_tiny_is_the_default_on_external_aerodynamics():
+    task = "external_aerodynamics"
+    assert HSD.make_config(task) == HSD.make_config(task, **PRESETS["tiny"]) and task in TINIER_ALREADY
 
 
 def test_the_session_ships_what_is_missing_and_the_suite_has_nothing_left_to_run(session, monkeypatch, tmp_path):
