@@ -132,14 +132,15 @@ def stop(folder: Path, seconds: float = 60.0) -> RunStatus:
 def ask_to_end(folder: Path, wish: str) -> RunStatus:
     """Ask a run to save its state and end ("paused" or "stopped"), and do not wait for it."""
     folder = Path(folder)
-    now = status(folder)
-    if now.is_alive:
-        write_atomically(folder / WISH, json.dumps({"wish": wish}).encode())
-        with contextlib.suppress(ProcessLookupError):  # it ended by itself just now
-            os.kill(_read(folder / PROCESS)["pid"], signal.SIGTERM)
-    elif wish == "stopped" and now.state == "paused":
-        write_atomically(folder / WISH, json.dumps({"wish": wish}).encode())
-    return status(folder)
+    with _folder_lock(folder):
+        now = status(folder)
+        if now.is_alive:
+            write_atomically(folder / WISH, json.dumps({"wish": wish}).encode())
+            with contextlib.suppress(ProcessLookupError):  # it ended by itself just now
+                os.kill(_read(folder / PROCESS)["pid"], signal.SIGTERM)
+        elif wish == "stopped" and now.state == "paused":
+            write_atomically(folder / WISH, json.dumps({"wish": wish}).encode())
+        return status(folder)
 
 
 def asked_ago(folder: Path) -> float:
@@ -265,10 +266,7 @@ def _launch(folder: Path, threads: int | None, steps: int = 0, more: Sequence[st
     if steps:
         command += ["--steps", str(steps)]
     try:
-        (folder / WISH).unlink(missing_ok=True)
         (folder / WAITING).unlink(missing_ok=True)
-        if steps:
-            write_atomically(folder / WISH, json.dumps({"wish": "paused", "steps": steps}).encode())
         with (folder / LOG).open("ab") as log:
             log.write(b"starting\n")
             log.flush()
@@ -276,6 +274,10 @@ def _launch(folder: Path, threads: int | None, steps: int = 0, more: Sequence[st
                 command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
             )
         write_atomically(folder / PROCESS, json.dumps({"pid": child.pid, "born": birth(child.pid)}).encode())
+        if steps:  # what was wished before ends last: with neither that nor a process a paused run is a failed one
+            write_atomically(folder / WISH, json.dumps({"wish": "paused", "steps": steps}).encode())
+        else:
+            (folder / WISH).unlink(missing_ok=True)
     except OSError as error:
         raise JobError(f"The training could not be started: {error.strerror or error}.") from error
     _children[folder] = child

@@ -2,6 +2,9 @@
 
 They survive page changes and reloads, because the value lives in the state and the URL, not in the widget.  All return
 the field's value.  ``where`` is a container (default: the page), ``on_change`` is called after the state has changed.
+
+Each widget has the value as its default too: of two runs that follow closely on each other the browser may draw the
+second alone, and a widget first drawn without a value shows its default and sends that back as the visitor's.
 """
 
 from __future__ import annotations
@@ -26,8 +29,8 @@ def widget_key(path: str, name: str = "") -> str:
 def begin_run() -> None:
     """At the start of a page's run: were all widgets of the last run drawn, or was it broken off by a click?
 
-    The browser may not have been sent the values of widgets of a run that was broken off; those of this run are then
-    sent again, or the widgets would show, and soon send back, their first option or least number.
+    The browser may not have been sent the values that the program gave to widgets in a run that was broken off; those
+    of this run are then sent again, or the widgets would show, and soon send back, what they showed before.
     """
     st.session_state[_AGAIN] = not st.session_state.get(_DONE, True)
     st.session_state[_DONE] = False
@@ -98,7 +101,8 @@ def bound_slider(
     if low == high:
         (where or st).caption(f"{label}: {value}")
         return value
-    (where or st).slider(label, kind(low), kind(high), step=None if step is None else kind(step), **bind, **more)
+    step = None if step is None else kind(step)
+    (where or st).slider(label, kind(low), kind(high), kind(value), step, **bind, **more)
     return value
 
 
@@ -115,7 +119,7 @@ def bound_number(label: str, path: str, low=None, high=None, step=None, *, where
         "max_value": None if high is None else kind(high),
         "step": None if step is None else kind(step),
     }
-    (where or st).number_input(label, **limits, **bind, **more)
+    (where or st).number_input(label, value=value, **limits, **bind, **more)
     return value
 
 
@@ -128,7 +132,7 @@ def _choice(widget: str, label, path, options, format_func, where, name, on_chan
         value = options[0]
         _fitting(path, value)
     bind = _bind(path, name, value, _same, on_change)
-    getattr(where or st, widget)(label, options, format_func=format_func, **bind, **more)
+    getattr(where or st, widget)(label, options, options.index(value), format_func, **bind, **more)
     return value
 
 
@@ -164,20 +168,22 @@ def bound_segments(
         return read(get_state(), path) if new is None else new
 
     bind = _bind(path, name, value, keep, on_change)
-    (where or st).segmented_control(label, options, format_func=format_func, **bind, **more)
+    (where or st).segmented_control(label, options, format_func=format_func, default=value, **bind, **more)
     return value
 
 
 def bound_toggle(label: str, path: str, *, where=None, name="", on_change=None, **more) -> bool:
     """A switch."""
-    (where or st).toggle(label, **_bind(path, name, read(get_state(), path), bool, on_change), **more)
-    return read(get_state(), path)
+    value = read(get_state(), path)
+    (where or st).toggle(label, value, **_bind(path, name, value, bool, on_change), **more)
+    return value
 
 
 def bound_checkbox(label: str, path: str, *, where=None, name="", on_change=None, **more) -> bool:
     """A box to tick."""
-    (where or st).checkbox(label, **_bind(path, name, read(get_state(), path), bool, on_change), **more)
-    return read(get_state(), path)
+    value = read(get_state(), path)
+    (where or st).checkbox(label, value, **_bind(path, name, value, bool, on_change), **more)
+    return value
 
 
 def bound_multiselect(
@@ -187,7 +193,7 @@ def bound_multiselect(
     value = tuple(v for v in read(get_state(), path) if v in options)
     _fitting(path, value)
     bind = _bind(path, name, list(value), tuple, on_change)
-    (where or st).multiselect(label, list(options), format_func=format_func, **bind, **more)
+    (where or st).multiselect(label, list(options), list(value), format_func=format_func, **bind, **more)
     return value
 
 
@@ -199,10 +205,11 @@ def bound_tabs(path: str, titles: Sequence[str]) -> list:
         _fitting(path, value)
     key = widget_key(path)
     fill(key, value)
-    return st.tabs(list(titles), key=key, on_change=partial(_changed, path, key, _same, None))
+    return st.tabs(list(titles), default=value, key=key, on_change=partial(_changed, path, key, _same, None))
 
 
 def bound_text(label: str, path: str, *, where=None, name="", on_change=None, **more) -> str:
     """A line of text."""
-    (where or st).text_input(label, **_bind(path, name, read(get_state(), path), str, on_change), **more)
-    return read(get_state(), path)
+    value = read(get_state(), path)
+    (where or st).text_input(label, value, **_bind(path, name, value, str, on_change), **more)
+    return value

@@ -111,7 +111,7 @@ def _model_widgets(state: AppState) -> None:
         key = "comparison:models"
         fill(key, chosen)
         st.multiselect(
-            "Models", labels, format_func=lambda name: LOOKS[name].name, key=key, on_change=_models_chosen,
+            "Models", labels, chosen, lambda name: LOOKS[name].name, key=key, on_change=_models_chosen,
             placeholder="none",
             help="Shipped with the program. HSD (paper) is HSD as published, HSD (tiny) its smallest form.",
         )  # fmt: skip

@@ -26,7 +26,7 @@ def source_widgets(state: AppState, mesh: Mesh) -> None:
     shown = OWN if state.field else state.decomposition.preset
     if st.session_state.get(PRESET) != shown:
         st.session_state[PRESET] = shown
-    st.selectbox("Field", names, format_func=lambda n: own_words(state) if n == OWN else PRESETS[n],
+    st.selectbox("Field", names, names.index(shown), lambda n: own_words(state) if n == OWN else PRESETS[n],
                  key=PRESET, on_change=_preset_chosen)  # fmt: skip
     if not state.field and state.decomposition.preset == "random":
         bound_number("Seed", "seed", 0, 2**31 - 1, 1)
@@ -96,7 +96,7 @@ def dial_widgets(composition: Composition | None, n: int, k: int) -> None:
         if st.session_state.get(key) != value:
             st.session_state[key] = float(value)
         reach = max(DIALS, abs(value))
-        st.slider(f"Circulation {i + 1}", -reach, reach, step=0.05, key=key, on_change=edit.dial, args=(i, n))
+        st.slider(f"Circulation {i + 1}", -reach, reach, float(value), 0.05, key=key, on_change=edit.dial, args=(i, n))
 
 
 def upload_widgets(state: AppState, mesh: Mesh) -> None:

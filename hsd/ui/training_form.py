@@ -164,16 +164,17 @@ def entry_widget(entry: Entry, prefix: str, value: Any, own: float | None = None
     fill(key, shown)
     bind = {"key": key, "on_change": partial(entry_changed, key, name, entry), "help": literal(entry.help) or None}
     if entry.kind == "switch":
-        st.toggle(label, **bind)
+        st.toggle(label, shown, **bind)
     elif entry.kind == "choice":
-        st.selectbox(label, entry.choices, **bind)
+        st.selectbox(label, entry.choices, entry.choices.index(shown), **bind)
     elif entry.kind == "sizes":
-        st.text_input(label, **bind)
+        st.text_input(label, shown, **bind)
     elif entry.kind == "whole":
-        st.number_input(label, int(entry.low), int(entry.high), step=1, **bind)
+        st.number_input(label, int(entry.low), int(entry.high), shown, 1, **bind)
     else:
         hint = None if own is None else f"the model's: {own:g}"
-        st.number_input(label, float(entry.low), float(entry.high), step=None, format="%g", placeholder=hint, **bind)
+        limits = float(entry.low), float(entry.high)
+        st.number_input(label, *limits, shown, step=None, format="%g", placeholder=hint, **bind)
 
 
 def entry_changed(key: str, name: str, entry: Entry) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -79,6 +80,17 @@ def browser():
         made = play.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_ARGS)
         yield made
         made.close()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """A browser test that fails shows what stood on its page."""
+    report = yield
+    if report.when == "call" and report.failed:
+        for view in {id(v): v for v in getattr(item, "funcargs", {}).values() if isinstance(v, Viewer)}.values():
+            with contextlib.suppress(Exception):  # the page may be gone, and the failure is what counts
+                report.sections.append((f"Page {view.page.url}", view.page.locator("body").inner_text(timeout=5000)))
+    return report
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from hsd.ui import bound
-from tests.ui.app_pages import good
+from tests.ui.app_pages import good, walk
 
 
 def script() -> None:
@@ -52,3 +52,50 @@ def test_another_value_is_taken_at_once_and_the_old_one_when_the_browser_has_cau
     monkeypatch.setattr(bound, "SETTLED", 0.0)
     assert shown(app.number_input[0].set_value(50).run()) == "sample 50"
     assert shown(app.number_input[0].set_value(first).run()) == f"sample {first}"
+
+
+def every_kind() -> None:
+    from hsd.ui import bound as b
+
+    b.begin_run()
+    b.bound_slider("Degree", "k", 0, 3)
+    b.bound_slider("Depth", "decomposition.depth", 0.0, 2.0, 0.05)
+    b.bound_number("Modes", "n_modes", 1, 2000)
+    b.bound_selectbox("Star", "star", ["galerkin", "diagonal", "unit"])
+    b.bound_radio("Condition", "bc", ["absolute", "relative"])
+    b.bound_segments("Condition", "bc", ["absolute", "relative"], name="segments")
+    b.bound_toggle("Logarithmic", "training.log_x")
+    b.bound_checkbox("Logarithmic", "training.log_x", name="box")
+    b.bound_multiselect("Runs", "own_runs", ["a", "b", "c"])
+    b.bound_text("Mesh", "mesh.name")
+    b.bound_tabs("benchmarks.tab", ["Results", "Cost"])
+    b.end_run()
+
+
+WANTED = {
+    "k": ("k", 2, 2), "decomposition.depth": ("depth", 1.5, 1.5), "n_modes": ("modes", 77, 77),
+    "star": ("star", "unit", 2), "bc": ("bc", "relative", 1), "bc:segments": ("bc", "relative", [1]),
+    "training.log_x": ("logx", 1, True), "training.log_x:box": ("logx", 1, True), "own_runs": ("runs", "c~a", [2, 0]),
+    "mesh.name": ("mesh", "torus", "torus"),
+}  # fmt: skip
+"""Widget → its name and value in the link, and what a browser that was sent no value draws."""
+
+
+def test_of_two_runs_close_together_the_second_alone_shows_the_value_of_every_widget():
+    """A run that sets no value, as the second one, may be the only one that the browser draws: values are defaults."""
+    app = AppTest.from_function(every_kind)
+    for name, value, _ in WANTED.values():
+        app.query_params[name] = str(value)
+    app.query_params["tab"] = "Cost"
+    good(good(app.run()).run())
+    found = {}
+    for element in walk(app.main):
+        proto = getattr(element, "proto", None)
+        if getattr(element, "key", None) and hasattr(proto, "default"):
+            assert not proto.set_value, "this run sets no value"
+            default = proto.default
+            found[element.key] = default if isinstance(default, (int, float, str)) else list(default)
+    sliders = ("k", "decomposition.depth")
+    assert found == {f"state:{k}": [v] if k in sliders else v for k, (_, _, v) in WANTED.items()}
+    tabs = [e.proto.tab_container for e in walk(app.main) if str(getattr(e, "proto", "")).startswith("tab_container")]
+    assert [t.default_tab_index for t in tabs] == [1]
