@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -19,9 +20,10 @@ from tests.ui.run_folders import paused_run
 
 SMALL = {"n_modes": 16, "channels": 2, "hidden": 8, "lift": 0}
 SETTINGS = "~".join(["epochs=1", "batch_size=1", *(f"model.{k}={v}" for k, v in SMALL.items())])
-OPEN = f"training?train_nodes=300&train_n=200&train_device=cpu&train_set={SETTINGS}"
+N = 200
+OPEN = f"training?train_nodes=300&train_n={N}&train_device=cpu&train_set={SETTINGS}"
 STEPS, FEW_STEPS = 272, 82
-"""Of two epochs of 200 and of 60 samples."""
+"""Of two epochs of N and of 60 samples."""
 REACHED = 5
 """Steps of the runs that are paused before the page opens."""
 
@@ -40,14 +42,16 @@ def app_server(place):
 @pytest.fixture(scope="module")
 def paused(place):
     """Makes run folders of this server, each of one run that was paused after REACHED steps."""
-    runs, spec = place / "cache" / "runs", RunSpec(
-        TrainingConfig("hsd", SMALL, epochs=2, batch_size=1), "ellipsoid_aerodynamics", n_samples=60, n_nodes=300,
-        device="cpu",
-    )  # fmt: skip
+    runs = place / "cache" / "runs"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HSD_CACHE", str(place / "cache"))
-        first = paused_run(runs / "first", spec, REACHED)
+        first = paused_run(runs / "first", spec_of(60), REACHED)
     return lambda name: Path(shutil.copytree(first, runs / name))
+
+
+def spec_of(n: int) -> RunSpec:
+    training = TrainingConfig("hsd", SMALL, epochs=2, batch_size=1)
+    return RunSpec(training, "ellipsoid_aerodynamics", n_samples=n, n_nodes=300, device="cpu")
 
 
 def query(app) -> dict[str, list[str]]:
@@ -66,7 +70,7 @@ def curves(app) -> dict[str, list[float]]:
     )
 
 
-def test_a_run_is_configured_started_watched_paused_and_found_again_by_its_link(app, place):
+def test_a_run_is_configured_and_started_and_the_link_names_it(app, place):
     page = app.page
     page.set_default_timeout(120_000)
     page.goto(f"{app.address}/{OPEN}")
@@ -75,22 +79,32 @@ def test_a_run_is_configured_started_watched_paused_and_found_again_by_its_link(
     page.wait_for_url("**epochs%3D2**")
     assert "epochs=2" in query(app)["train_set"][0]
     page.get_by_test_id("stSidebar").get_by_role("button", name="Start training").click()
-    pause = page.get_by_role("button", name="Pause")
-    pause.wait_for()
-    run_id = query(app)["run"][0]
-    runs = place / "cache" / "runs"
-    while not jobs.tail(runs / run_id, name="steps.jsonl"):
-        assert jobs.status(runs / run_id).is_alive
+    page.get_by_role("button", name="Pause").wait_for()
+    folder = place / "cache" / "runs" / query(app)["run"][0]
+    spec = json.loads((folder / "run.json").read_text())
+    assert spec["n_samples"] == N and spec["training"]["epochs"] == 2 and spec["training"]["model_config"] == SMALL
+    jobs.stop(folder, seconds=0.0)
+    page.get_by_text("Stopped; its whole state is saved.").wait_for()
+
+
+def test_a_running_run_is_watched_paused_and_found_again_by_its_link(app, place, monkeypatch):
+    page, folder = app.page, place / "cache" / "runs" / "watched"
+    page.set_default_timeout(120_000)
+    monkeypatch.setenv("HSD_CACHE", str(place / "cache"))
+    jobs.start(folder, spec_of(N), threads=1)
+    while not jobs.tail(folder, name="steps.jsonl"):
+        assert jobs.status(folder).is_alive
         page.wait_for_timeout(30)
-    process = jobs._read(runs / run_id / jobs.PROCESS)["pid"]
+    process = jobs._read(folder / jobs.PROCESS)["pid"]
     os.kill(process, signal.SIGSTOP)  # so that however slow the page is, it is the first steps that it shows
+    page.goto(f"{app.address}/training?run={folder.name}")
     page.locator(".js-plotly-plot").first.wait_for()
-    pause.click()
+    page.get_by_role("button", name="Pause").click()
     page.get_by_text("Pausing: the step under way").wait_for()
     os.kill(process, signal.SIGCONT)
     page.get_by_text("Paused; its whole state is saved.").wait_for()
-    reached = jobs.tail(runs / run_id, name="steps.jsonl")[-1]["step"]
-    assert jobs.status(runs / run_id).state == "paused" and 0 < reached < STEPS
+    reached = jobs.tail(folder, name="steps.jsonl")[-1]["step"]
+    assert jobs.status(folder).state == "paused" and 0 < reached < STEPS
     page.reload()  # the tab is closed and opened again by its link
     page.get_by_text("Paused; its whole state is saved.").wait_for()
     page.get_by_text(f"{reached} / {STEPS}").wait_for()
