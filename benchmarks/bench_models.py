@@ -21,13 +21,11 @@ import argparse
 import json
 import os
 import platform
-import resource
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -37,6 +35,7 @@ import torch
 from hsd.data.dataset import Dataset
 from hsd.data.generate import generate
 from hsd.data.tasks import TASKS
+from hsd.experiments.cost import features_of, forward_of, peak, timed
 from hsd.models.presets import PRESETS
 from hsd.models.registry import MODELS, model_class
 from hsd.training.config import DEFAULT_MODES, TrainingConfig
@@ -58,10 +57,6 @@ FORWARD_TARGET, FORWARD_NODES = 30.0, 3000
 """Milliseconds of one sample's forward pass, features included; CPU time (all threads) bounds that of idle cores."""
 MEMORY_TARGET = 8.0
 """Gigabytes that training at the benchmark's batch may take."""
-LEAST, MOST = 3, 60
-"""Warm repeats."""
-SLOW = 3.0
-"""Seconds from which one call is warming up enough."""
 TRAIN_SHARE = 0.65
 HEAD = (
     "| model | parameters | batch | at once | forward ms | CPU ms | ratio | step ms | CPU ms | ratio | features CPU ms "
@@ -71,36 +66,6 @@ Row = dict[str, float | int | str]
 
 
 # ---- one model, in its own process -------------------------------------------------------------------------------
-
-
-def timed(call: Callable[[], object], seconds: float, device: str) -> tuple[float, float]:
-    """Median wall and CPU milliseconds of warm repeats, LEAST to MOST of them, for about so many seconds."""
-
-    def wait() -> None:
-        if device.startswith("cuda"):
-            torch.cuda.synchronize()
-
-    begun = time.perf_counter()
-    call()
-    wait()
-    if time.perf_counter() - begun < SLOW:
-        call()
-        wait()
-    walls, cpus = [], []
-    while len(walls) < LEAST or (len(walls) < MOST and sum(walls) < 1000 * seconds):
-        wall, cpu = time.perf_counter(), time.process_time()
-        call()
-        wait()
-        walls.append(1000 * (time.perf_counter() - wall))
-        cpus.append(1000 * (time.process_time() - cpu))
-    return statistics.median(walls), statistics.median(cpus)
-
-
-def peak(device: str) -> float:
-    """Largest memory so far, MB."""
-    if device.startswith("cuda"):
-        return torch.cuda.max_memory_allocated() / 1e6
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
 
 
 def measure(label: str, data: Path, batches: Sequence[int], device: str, threads: int, seconds: float) -> Iterator[Row]:
@@ -114,24 +79,14 @@ def measure(label: str, data: Path, batches: Sequence[int], device: str, threads
     for size in sorted(batches):
         rows = torch.arange(size) % len(samples)
         at_once = min(trainer.micro_batch or size, size)
-        batch = samples.batch[rows]
-
-        @torch.no_grad()
-        def forward(batch=batch, at_once=at_once, size=size) -> None:
-            for i in range(0, size, at_once):
-                model(batch[slice(i, i + at_once)], samples.domain).nodes  # noqa: B018
-
-        def features(batch=batch) -> None:
-            samples.domain.fiber_features(batch.source.double().cpu().numpy(), model.fiber_lifts(model.config) or 0)
-
+        features = features_of(trainer, size)
         if device.startswith("cuda"):
             torch.cuda.reset_peak_memory_stats()
         model.eval()
-        forward_wall, forward_cpu = timed(forward, seconds, device)
+        forward_wall, forward_cpu = timed(forward_of(trainer, size), seconds, device)
         model.train()
         step_wall, step_cpu = timed(lambda rows=rows: trainer.train_step(0, rows), seconds, device)
         most = peak(device)
-        needs = model.fiber_lifts(model.config) is not None
         yield {
             "label": label,
             "parameters": model.n_parameters,
@@ -141,7 +96,7 @@ def measure(label: str, data: Path, batches: Sequence[int], device: str, threads
             "forward_cpu": forward_cpu,
             "step_wall": step_wall,
             "step_cpu": step_cpu,
-            "features": timed(features, seconds / 4, "cpu")[1] if needs else 0.0,
+            "features": timed(features, seconds / 4, "cpu")[1] if features else 0.0,
             "rest": rest,
             "peak": most,
         }

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from hsd import __version__
 from hsd.cli_benchmark import add_command as add_benchmark
+from hsd.cli_cost import add_command as add_cost
 from hsd.cli_data import add_commands as add_data_commands
 from hsd.cli_figure import add_options as add_figure_options
 from hsd.cli_figure import check as check_figure
@@ -84,6 +85,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     add_train_commands(commands)
     add_transfer(commands)
+    add_cost(commands)
     add_benchmark(commands)
     add_pretrain(commands)
 

@@ -209,7 +209,13 @@ def _margin(margin: dict[str, Any] | None) -> str:
     if margin is None or margin["margin"] is None:
         return NOTHING
     minutes = f" ({margin['minutes']:g} min)" if margin["minutes"] else ""
-    return f"{100 * margin['margin']:.0f} % to {margin['best_baseline']}{minutes}"
+    return f"{percent(margin['margin'])} to {margin['best_baseline']}{minutes}"
+
+
+def percent(share: float) -> str:
+    """A share, with so many digits that less than all never reads 100 %."""
+    digits = 0 if share >= 1 else next((n for n in range(3) if round(100 * share, n) < 100), 3)
+    return f"{100 * share:.{digits}f} %"
 
 
 def _number(value: float | None) -> str:
@@ -239,11 +245,14 @@ def block_in(text: str, suite: str) -> str | None:
 
 def put_into_readme(results: dict[str, Any], path: Path = README) -> None:
     """Rewrite the marked block of a suite.  Raises InputError (no_marks)."""
-    text, suite = path.read_text(encoding="utf-8"), results["suite"]
-    if block_in(text, suite) is None:
-        first, last = marks(suite)
+    put_block(results["suite"], markdown(results), path)
+
+
+def put_block(name: str, text: str, path: Path = README) -> None:
+    """Rewrite what stands between marks.  Raises InputError (no_marks)."""
+    whole, (first, last) = path.read_text(encoding="utf-8"), marks(name)
+    if block_in(whole, name) is None:
         raise InputError(f"{path.name} has no lines {first} and {last} to write the table between.", "no_marks")
-    first, last = marks(suite)
-    before, rest = text.split(first + "\n", 1)
+    before, rest = whole.split(first + "\n", 1)
     after = rest.split(last, 1)[1]
-    write_atomically(path, f"{before}{first}\n{markdown(results)}{last}{after}".encode())
+    write_atomically(path, f"{before}{first}\n{text}{last}{after}".encode())

@@ -15,6 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from hsd.experiments.cost_table import machine_words, rows_in
 from hsd.experiments.records import RESULTS, SCHEMA, read_json, version_in
 from hsd.experiments.suites import LONG_MINUTES, MINUTES, SUITES, Entry
 from hsd.experiments.tables import row_of
@@ -27,6 +28,7 @@ LONG = "long"
 """The suite of the best baselines with a larger budget, which stand in the table of the smaller one."""
 ABLATIONS = ("ablation_transport", "ablation_others")
 TRANSFER = "transfer.json"
+COSTS = "cost.json"
 MADE_AGAIN = "--results out/again --out out/again"
 PER_RUN = 9
 """Minutes on two cores that one run of six minutes takes with its data and scores, generously."""
@@ -236,7 +238,7 @@ def missing(found: Found, task: str) -> list[str]:
     return [e.label.replace(" ", "-") for e in SUITES[suite_of(task)] if e.task == task and e.name not in there]
 
 
-# ---- transfer ----------------------------------------------------------------------------------------------------
+# ---- transfer, costs ---------------------------------------------------------------------------------------------
 
 
 def transfer_rows(folder: Path) -> tuple[list[dict[str, Any]], str]:
@@ -249,6 +251,20 @@ def transfer_rows(folder: Path) -> tuple[list[dict[str, Any]], str]:
         return [{**row, "label": label_of_checkpoint(row["checkpoint"], row["title"])} for row in rows], ""
     except (OSError, ValueError, KeyError, TypeError):
         return [], f"{path.name} is no file of the command transfer; make it again."
+
+
+def measured_costs(folder: Path, task: str) -> tuple[list[dict[str, Any]], str, str]:
+    """Rows of a task in the file of ``python -m hsd cost --json`` with their labels, the quickest first; the machine in
+    words; a sentence where the file cannot be read."""
+    path = folder / COSTS
+    if not path.is_file():
+        return [], "", ""
+    try:
+        rows, where = rows_in(path.read_text(encoding="utf-8"))
+        mine = [{**row, "label": label_of_checkpoint(row["checkpoint"], "")} for row in rows if row["task"] == task]
+        return sorted(mine, key=lambda row: row["forward_ms"]), machine_words(where), ""
+    except (OSError, ValueError, KeyError, TypeError):
+        return [], "", f"{path.name} is no file of the command cost; make it again."
 
 
 def label_of_checkpoint(path: str, title: str) -> str:
@@ -293,6 +309,10 @@ def command_test(suite: str) -> str:
 
 def command_ablation(task: str) -> str:
     return f"python -m hsd benchmark {ablation_entries(task)[0]} --tasks {task} --queue"
+
+
+def command_costs() -> str:
+    return "python -m hsd cost assets/checkpoints/*/*.safetensors --json assets/results/cost.json --readme"
 
 
 def command_transfer() -> str:

@@ -47,6 +47,7 @@ def whole(view: View) -> dict[str, Any]:
         "trivial": {"part": view.trivial.part, "errors": rounded(dict(view.trivial.errors))},
         "standing": tables.standing_of(view.runs, name, view.part),
         "ablations": [_row(run) for run in variants],
+        "costs": data.measured_costs(view.found.folder, name)[0],
         "transfer": [row for row in data.transfer_rows(view.found.folder)[0] if row["task"] == name],
         "paper": {"note": "other data, other training, another machine", "metrics": published.published_metrics(name)},
         "metrics": {n: {"title": DEFINITIONS[n].title, "formula": DEFINITIONS[n].formula} for n in SHORT},
@@ -69,6 +70,11 @@ def files_of(view: View) -> dict[str, tuple[str, Callable[[], bytes], str]]:
         ),
         "CSV: cost": ("_cost.csv", lambda: table_csv(tables.cost_rows(view.runs, view.part), origin), "text/csv"),
     }
+    costs = data.measured_costs(view.found.folder, name)[0]
+    if costs:
+        files["CSV: measured cost"] = (
+            "_measured_cost.csv", lambda: table_csv(tables.measured_cost_rows(costs), origin), "text/csv"
+        )  # fmt: skip
     variants = data.ablation_runs(view.found, name)
     if variants:
         part = view.part if any(run.record.get(view.part) for run in variants) else "validation"

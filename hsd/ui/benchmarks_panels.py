@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from hsd.experiments import published
+from hsd.experiments.cost_table import NOTE as COST_NOTE
 from hsd.experiments.suites import CORE_TASKS, LONG_MINUTES
 from hsd.experiments.tables import SHORT
 from hsd.experiments.trivial import TRIVIAL
@@ -203,9 +204,28 @@ def ablations(view: View) -> None:
 
 
 def cost(view: View) -> None:
+    measured, where, said = data.measured_costs(view.found.folder, view.task.name)
+    if said:
+        st.warning(said)
+    if measured:
+        st.markdown("**Measured one after the other on one machine**")
+        plain_table(tables.measured_cost_rows(measured), "benchmarks/measured_cost")
+        st.caption(f"{where} {COST_NOTE}")
+    forward = {row["label"]: row["forward_ms"] for row in measured}
+    points = [
+        (run.title, model_look(run.label, run.record["model"]), ms, error)
+        for run in view.runs
+        if (ms := forward.get(run.label) if measured else run.record["latency_ms"])
+        and (error := (run.record.get(view.part) or {}).get("relative_l2"))
+    ]
+    if points:
+        st.markdown(f"**Error against latency**, {view.part}")
+        figure = figures.trade_figure(points, "forward pass, ms", SHORT["relative_l2"], figure_ink(get_state()))
+        st.plotly_chart(figure, theme=None, key="benchmarks/trade", alt="Relative L2 error against latency")
     if not view.runs:
         st.info(f"No run of {view.task.title} is recorded yet; the tab Results has the command.")
     else:
+        st.markdown("**As recorded with each run**")
         linked_table(tables.cost_rows(view.runs, view.part), "benchmarks/cost")
         record_choice(view.runs, "cost")
         st.caption(
@@ -214,15 +234,12 @@ def cost(view: View) -> None:
             "training process. With equal budgets training seconds are about equal (steps are laid out by the measured "
             "pace), so that s an epoch tells models apart."
         )
-        points = [
-            (run.title, model_look(run.label, run.record["model"]), run.record["latency_ms"], error)
-            for run in view.runs
-            if run.record["latency_ms"] and (error := (run.record.get(view.part) or {}).get("relative_l2"))
-        ]
-        if points:
-            st.markdown(f"**Error against latency**, {view.part}")
-            figure = figures.trade_figure(points, "forward pass, ms", SHORT["relative_l2"], figure_ink(get_state()))
-            st.plotly_chart(figure, theme=None, key="benchmarks/trade", alt="Relative L2 error against latency")
+    absent = [run.title for run in view.runs if not run.record["seed"] and run.label not in forward]
+    if measured and absent:
+        st.markdown(f"**Not measured yet** on one machine: {', '.join(dict.fromkeys(absent))}")
+    if view.runs and (absent or not measured):
+        st.markdown("All shipped models, one after the other on this machine:")
+        st.code(data.command_costs(), language="bash", wrap_lines=True)
     theirs = tables.published_cost_rows(view.task.name)
     if theirs:
         st.markdown(f"**Paper's cost table** {OTHER_DATA}")

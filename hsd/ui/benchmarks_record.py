@@ -23,8 +23,8 @@ from hsd.viz.palettes import model_look
 CLEARED = "benchmarks/cleared"
 """How often a record was closed: part of the tables' keys, so that the cell that opened it is chosen no more."""
 SMALL = ("exact", "coexact", "harmonic", "mass drift", "flux drift", "source", "MSE", "paper's MSE")
-WHOLE = ("parameters", "samples", "epochs", "MB", "GPU MB", "vertices", "seeds")
-ONE_DIGIT = ("training s", "preparation s", "forward ms", "core-min", "s an epoch")
+WHOLE = ("parameters", "samples", "epochs", "MB", "GPU MB", "vertices", "seeds", "samples a step")
+ONE_DIGIT = ("training s", "preparation s", "forward ms", "core-min", "s an epoch", "CPU ms", "step ms")
 
 
 def column_config(table: Table) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from hsd.experiments import published
+from hsd.experiments.cost_table import HEADS
 from hsd.experiments.standing import PAPER_MARGIN, over_seeds, standing
 from hsd.experiments.suites import compared_with
 from hsd.experiments.tables import ALWAYS, SHORT
@@ -76,6 +77,12 @@ def cost_rows(runs: Sequence[Run], part: str) -> Table:
         "GPU MB", SHORT["relative_l2"], "device", "protocol", ENTRY,
     )  # fmt: skip
     return columns_of(rows, heads)
+
+
+def measured_cost_rows(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Costs of a task's models, measured in one run on one machine."""
+    body = [[title_of(row["label"]), row["parameters"], *(row[key] for key in HEADS)] for row in rows]
+    return columns_of(body, (MODEL, "parameters", *HEADS.values()))
 
 
 def published_cost_rows(task: str) -> Table:

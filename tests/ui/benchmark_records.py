@@ -102,3 +102,18 @@ def transfer_of(task: str) -> list[dict[str, Any]]:
                 }
             )  # fmt: skip
     return rows
+
+
+def costs_of(task: str) -> dict[str, Any]:
+    """A file as ``python -m hsd cost --json`` writes it: FNO-3D is quicker than HSD, the rest is not measured."""
+    rows = [
+        {
+            "checkpoint": f"assets/checkpoints/{task}/{label}.safetensors", "label": label, "task": task,
+            "n_vertices": 3002, "parameters": parameters, "n_train": 680, "preparation_s": 9.5, "features_ms": 0.0,
+            "forward_ms": ms, "forward_cpu_ms": 1.5 * ms, "at_once": 32, "step_ms": 900.0, "epoch_s": 19.1,
+            "memory_mb": 700.0,
+        }
+        for label, parameters, ms in (("hsd", 3617, 12.5), ("fno3d", 263_285, 8.25))
+    ]  # fmt: skip
+    where = {"device": "cpu", "name": "Some CPU", "cores": 2, "threads": 2, "torch": "2.13.0", "load": 0.1}
+    return {"schema": "hsd-cost-1", "machine": where, "rows": rows}

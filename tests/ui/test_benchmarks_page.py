@@ -26,7 +26,7 @@ from hsd.ui import benchmarks_data as data
 from hsd.ui import benchmarks_tables as tables
 from hsd.ui.benchmarks_files import files_of, origin_of
 from hsd.ui.benchmarks_view import View, part_in_force
-from tests.ui.benchmark_records import ablation_of, record_of, table_of, transfer_of, write
+from tests.ui.benchmark_records import ablation_of, costs_of, record_of, table_of, transfer_of, write
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = str(ROOT / "pages" / "benchmarks.py")
@@ -50,6 +50,7 @@ def results(tmp_path, monkeypatch):
 def many(results):
     write(results, [*table_of(TASK), *ablation_of(TASK, 9), *table_of("torus_helmholtz", test=False)])
     (results / "transfer.json").write_text(json.dumps(transfer_of(TASK)))
+    (results / "cost.json").write_text(json.dumps(costs_of(TASK)))
     return results
 
 
@@ -142,9 +143,11 @@ def test_broken_and_foreign_files_are_left_out_with_a_sentence(many):
     (many / "runs" / "torn.json").write_text('{"schema"')
     (many / "runs" / "old.json").write_text('{"schema": "hsd-result-1"}')
     (many / "transfer.json").write_text("[1]")
+    (many / "cost.json").write_text('{"rows": []}')
     said = text(opened())
     assert "torn.json is no record" in said and "old.json is no record" in said
     assert "make it again" in text(opened("Resolution"))
+    assert "cost.json is no file of the command cost" in text(opened("Cost"))
 
 
 def test_runs_of_other_protocols_are_tables_of_their_own(many):
@@ -281,7 +284,10 @@ def test_every_task_has_a_table_and_an_ablation_of_its_own():
 
 
 def test_costs_and_transfer_show_the_recorded_numbers_and_refusals(many):
-    cost = frames(opened("Cost"))[0]
+    app = opened("Cost")
+    measured, cost = frames(app)[:2]
+    assert measured["model"].tolist() == ["FNO-3D", "HSD"] and measured["forward ms"].tolist() == [8.25, 12.5]
+    assert "Some CPU, 2 cores" in text(app) and "Not measured yet" in text(app) and "hsd cost assets" in text(app)
     assert cost["forward ms"].is_monotonic_increasing and set(cost["training s"]) == {360.0}
     app = opened("Resolution")
     frame = frames(app)[0]
