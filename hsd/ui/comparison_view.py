@@ -254,13 +254,17 @@ def conditions(ready: Ready) -> str:
 
 def mesh_words(ready: Ready) -> str:
     """Which of the models were trained on another mesh than the one shown, "" where none was."""
-    here, others = ready.mesh.complex.n_vertices, []
-    for model in (m for m in ready.models if m.title not in ready.refused):
+    shown, others = [m for m in ready.models if m.title not in ready.refused], {}
+    for model in shown:
         with suppress(HsdError):
             domain = comparison_models.manifest_of(model)["domain"]
             if domain["mesh_hash"] != ready.mesh.content_hash:
-                others.append(f"{model.title} ({domain['n_vertices']} vertices)")
-    return f" Trained on another mesh than this one of {here} vertices: {', '.join(others)}." if others else ""
+                others.setdefault((domain["mesh_hash"], domain["n_vertices"]), []).append(model.title)
+    if not others:
+        return ""
+    every = len(shown) > 1 and [len(titles) for titles in others.values()] == [len(shown)]
+    of = "; ".join(f"{'all' if every else ', '.join(titles)} on one of {n}" for (_, n), titles in others.items())
+    return f" Trained on another mesh than this one of {ready.mesh.complex.n_vertices} vertices: {of}."
 
 
 def caption(state: AppState, ready: Ready, board: Board) -> str:

@@ -409,4 +409,4 @@ def test_the_picture_says_which_models_were_trained_on_another_mesh(root):
     make_checkpoints(root, QUICK)
     assert "Trained on another mesh" not in scene(good(opened()))
     words = scene(good(opened(remesh=500)))
-    assert "Trained on another mesh than this one of" in words and "HSD (" in words
+    assert "Trained on another mesh than this one of" in words and ": all on one of " in words
