@@ -114,6 +114,7 @@ TRANSPORT_ROWS: dict[
     "paper": PRESETS["paper"],
     "64 modes": {"n_modes": 64},
     "128 modes": {"n_modes": 128},
+    "512 modes": {"n_modes": 512},
     "4 layers": {"layers": 4},
     "8 layers": {"layers": 8},
     "untied": {"tied": False},
