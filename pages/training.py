@@ -168,6 +168,8 @@ def exports(run) -> None:
         st.markdown("The checkpoint can be had when the run has finished.")
     st.caption("The picture: camera button of the view.")
     download_row(files, run.id, "training")
+    st.caption("The folder of this run on the server; `python -m hsd resume`, `transfer` and `cost` take it:")
+    st.code(str(run.folder), language=None)
 
 
 def code(run) -> None:

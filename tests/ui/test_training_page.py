@@ -207,6 +207,8 @@ def test_a_run_is_started_watched_to_its_end_and_sent_to_the_comparison(no_runs,
     values = {m.label: m.value for m in app.metric}
     assert values["Epoch"] == "4 / 4" and values["Best validation error"] == f"{log[-1]['best']:.4g}"
     assert "Finished." in text(app) and f"validation error {log[-1]['validation']:.4g}" in text(app)
+    app.session_state["training/tabs"] = "Export"
+    assert str(no_runs / run_id) in [e.value for e in good(app.run()).code]
     good(press(app, "training:send"))
     assert state(app).own_runs == (run_id,) and state(app).comparison.task == "ellipsoid_aerodynamics"
     assert "training:send" not in keys(app) and jobs.checkpoint_of(run_id).is_file()
