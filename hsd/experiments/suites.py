@@ -99,30 +99,29 @@ def _of_seeds(task: str) -> list[Entry]:
     return [Entry(m, task, m, {}, MINUTES, seed=seed) for m in ("hsd", *BASELINES) for seed in MORE_SEEDS]
 
 
-TRANSPORT_ROWS: dict[
-    str, dict[str, Any]
-] = {  # "full": resolvent fiber, global path, penalty, 256 modes, 12 tied layers
+TRANSPORT_ROWS: dict[str, dict[str, Any]] = {  # "full": global path, penalty, 512 modes, 12 tied layers
     "full": {},
-    "without fiber": {"fiber": "none"},
     "without global path": {"global_path": False},
     "without stability penalty": {"penalty": 0.0},
     "product layers": {"products": 4},
+    "resolvent fiber": {"fiber": "resolvent"},
     "grid fiber": {"fiber": "grid"},
     "grid fiber, without projection": {"fiber": "grid", "project": False},
-    "both fibers": {"fiber": "both"},
-    "both fibers, commutator": {"fiber": "both", "commutator": True},
+    "grid fiber, commutator": {"fiber": "grid", "commutator": True},
     "paper": PRESETS["paper"],
     "64 modes": {"n_modes": 64},
     "128 modes": {"n_modes": 128},
-    "512 modes": {"n_modes": 512},
+    "256 modes": {"n_modes": 256},
+    "256 modes, resolvent fiber": {"n_modes": 256, "fiber": "resolvent"},
+    "256 modes, grid fiber": {"n_modes": 256, "fiber": "grid"},
     "4 layers": {"layers": 4},
     "8 layers": {"layers": 8},
     "untied": {"tied": False},
 }
 """Rows of the ablation on transport: entries of the config beside the task's own.
 
-What the default lacks (commutator, product layers) is added, not left out; a row "A, B" differs from row "A" by B alone
-(:func:`compared_with`), all others from "full".
+What the default lacks (fibers, commutator, product layers) is added, not left out; a row "A, B" differs from row "A" by
+B alone (:func:`compared_with`), all others from "full".
 """
 OTHER_ROWS: dict[str, dict[str, Any]] = {
     "full": {},
