@@ -28,6 +28,10 @@ SAME = 1e-9
 """Eigenvalues within this relative distance are one eigenvalue; its eigenspace gets a canonical basis."""
 
 
+CANON = 2
+"""Version of :func:`canonical_vectors`, so that bases of another one are not read from the cache."""
+
+
 @dataclass(frozen=True, eq=False)
 class CoexactModes:
     """The lowest coexact k-modes: values (m,) ascending; vectors (n_k, m) on free simplices, ⋆-orthonormal.
@@ -71,7 +75,7 @@ def coexact_modes(
         return {"values": values, "vectors": vectors, "following": np.array(following)}
 
     if use_cache:
-        key = cache_key("coexact", dec.mesh.content_hash, k, dec.kind, dec.bc, dec.consistent_mass)
+        key = cache_key(f"coexact-{CANON}", dec.mesh.content_hash, k, dec.kind, dec.bc, dec.consistent_mass)
         entry = cached(key, lambda e: len(e["values"]) >= wanted, compute)
     else:
         entry = compute()
@@ -106,12 +110,18 @@ def canonical_vectors(vectors: np.ndarray, star: sp.spmatrix, values: np.ndarray
     groups = [b for b in blocks(values, SAME) if b.stop - b.start > 1]
     if groups:
         widest = max(b.stop - b.start for b in groups)
-        probes = star @ random_fields(seed_text, 1, vectors.shape[0], widest)
+        probes = star @ probe_fields(seed_text, vectors.shape[0], widest)
         for block in groups:
             width = block.stop - block.start
             q, r = np.linalg.qr(vectors[:, block].T @ probes[:, :width])
             out[:, block] = vectors[:, block] @ (q * np.where(np.diag(r) < 0, -1.0, 1.0))
     return canonical_signs(out)
+
+
+def probe_fields(seed_text: str, n: int, m: int) -> np.ndarray:
+    """(n, m) of which the first columns do not depend on m, or a basis would on the widest block of its spectrum."""
+    first = random_fields(seed_text, 1, n, 2)
+    return np.concatenate([first, *(random_fields(seed_text, salt, n, 1) for salt in range(2, m))], axis=1)[:, :m]
 
 
 def random_fields(seed_text: str, salt: int, n: int, m: int) -> np.ndarray:

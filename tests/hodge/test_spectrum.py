@@ -199,10 +199,11 @@ def test_asking_twice_gives_the_same_values_and_spans():
     assert whole.n_modes == 4 and any(n.kind == "block_completed" for n in whole.notices)
 
 
-def test_more_modes_extend_fewer_modes():
-    """A basis is a prefix of a longer one: canonical rotation inside blocks, canonical signs."""
+@pytest.mark.parametrize("n", [3, 8])
+def test_more_modes_extend_fewer_modes(n):
+    """A basis is a prefix of a longer one, whose spectrum has wider blocks: canonical rotation in blocks, and signs."""
     mesh = mesh_of("sphere", MEDIUM)
-    short = HodgeBasis(mesh, 1, 8, 8, use_cache=False)
+    short = HodgeBasis(mesh, 1, n, n, use_cache=False)
     long = HodgeBasis(mesh, 1, 24, 24, use_cache=False)
     for part in ("exact", "coexact"):
         a = short.modes[:, short.index(part)]
