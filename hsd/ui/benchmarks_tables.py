@@ -81,7 +81,10 @@ def cost_rows(runs: Sequence[Run], part: str) -> Table:
 
 def measured_cost_rows(rows: Sequence[Mapping[str, Any]]) -> Table:
     """Costs of a task's models, measured in one run on one machine."""
-    body = [[title_of(row["label"]), row["parameters"], *(row[key] for key in HEADS)] for row in rows]
+    body = [
+        [title_of(row["label"]), row["parameters"], *(round(row[k]) if k == "memory_mb" else row[k] for k in HEADS)]
+        for row in rows
+    ]
     return columns_of(body, (MODEL, "parameters", *HEADS.values()))
 
 
