@@ -20,7 +20,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -35,7 +34,7 @@ import torch
 from hsd.data.dataset import Dataset
 from hsd.data.generate import generate
 from hsd.data.tasks import TASKS
-from hsd.experiments.cost import features_of, forward_of, peak, timed
+from hsd.experiments.cost import features_of, forward_of, peak, processor, timed
 from hsd.models.presets import PRESETS
 from hsd.models.registry import MODELS, model_class
 from hsd.training.config import DEFAULT_MODES, TrainingConfig
@@ -218,7 +217,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         for row in measure(args.one, args.data, args.batch, device, args.threads, args.seconds):
             print(json.dumps(row), flush=True)
         return
-    where = torch.cuda.get_device_name() if device == "cuda" else platform.processor() or platform.machine()
+    where = torch.cuda.get_device_name() if device == "cuda" else processor()
     print(f"{where}, torch {torch.__version__}, {args.threads} torch threads; load {os.getloadavg()[0]:.1f}")
     with tempfile.TemporaryDirectory() as folder:
         for task in args.tasks:

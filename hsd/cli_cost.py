@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -39,15 +40,14 @@ def run_cost(args: argparse.Namespace) -> None:
         found = measure(args.checkpoints[0], args.one, args.device, seconds, args.threads or 1)
         sys.stdout.write(json.dumps(found.as_dict()) + "\n")
         return
-    import os
-
     live, threads = sys.stderr.isatty(), args.threads or os.cpu_count() or 1
-    where = machine(chosen_device(args.device), threads)
+    device = chosen_device(args.device)
+    where = machine(device, threads)
     with Progress(sys.stderr if live or args.progress else None, live) as progress:
-        rows = list(costs(args.checkpoints, args.device, threads, seconds, progress))
+        rows = [row.as_dict() for row in costs(args.checkpoints, device, threads, seconds, progress)]
     if args.to:
-        found = {"schema": SCHEMA, "machine": where, "rows": [rounded(row.as_dict()) for row in rows]}
-        write_atomically(args.to, text_of(found).encode())
-    sys.stdout.write(markdown([row.as_dict() for row in rows], where))
+        write_atomically(args.to, text_of({"schema": SCHEMA, "machine": where, "rows": rounded(rows)}).encode())
+    text = markdown(rows, where)
+    sys.stdout.write(text)
     if args.readme:
-        put_block("cost", markdown([row.as_dict() for row in rows], where))
+        put_block("cost", text)

@@ -113,8 +113,8 @@ def measure(checkpoint: Path, data: Path, device: str = "cpu", seconds: float = 
     begun = time.perf_counter()
     trainer = make_trainer(Dataset(data), config, device=device)
     preparation = time.perf_counter() - begun
-    here, batched = (sum(map(len, (*trainer.data.train, *trainer.data.validation))), 0.0)
-    features, features_ms, features_cpu_ms = features_of(trainer, 1), 0.0, 0.0
+    here = sum(map(len, (*trainer.data.train, *trainer.data.validation)))
+    features, features_ms, features_cpu_ms, batched = features_of(trainer, 1), 0.0, 0.0, 0.0
     if features is not None:
         features_ms, features_cpu_ms = timed(features, seconds / 4, "cpu")
         many, begun = features_of(trainer, BATCH), time.perf_counter()
