@@ -21,6 +21,7 @@ from hsd.data.sparse import tensor_of
 from hsd.data.tasks.base import NamedFields, Task
 from hsd.errors import InputError
 from hsd.hodge.cache import cache_key, cached, write_atomically
+from hsd.hodge.eigen import CANON
 from hsd.linalg import Progress, silent
 from hsd.mesh.mesh import Mesh
 
@@ -144,7 +145,8 @@ class Domain:
         """
         fields = dict(fields or {})
         marks = [(n, f.degree, f.reading, f.reference, f.values.tobytes()) for n, f in sorted(fields.items())]
-        key = cache_key("domain", FORMAT, mesh.content_hash, spec, marks, None if frame is None else frame.tobytes())
+        turned = None if frame is None else frame.tobytes()
+        key = cache_key("domain", FORMAT, CANON, mesh.content_hash, spec, marks, turned)
 
         def compute() -> Arrays:
             return Builder(ground or Ground(mesh, spec.star, spec.bc), spec, fields, frame, progress).run()

@@ -29,7 +29,7 @@ SAME = 1e-9
 
 
 CANON = 2
-"""Version of :func:`canonical_vectors`, so that bases of another one are not read from the cache."""
+"""Version of :func:`canonical_vectors`: bases, and domains made of them, of another one are not read from the cache."""
 
 
 @dataclass(frozen=True, eq=False)
