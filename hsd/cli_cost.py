@@ -33,6 +33,7 @@ def run_cost(args: argparse.Namespace) -> None:
     from hsd.experiments.records import rounded, text_of
     from hsd.experiments.tables import put_block
     from hsd.hodge.cache import write_atomically
+    from hsd.processes import OtherWork
     from hsd.training.run import chosen_device
 
     seconds = args.seconds or SECONDS
@@ -42,9 +43,10 @@ def run_cost(args: argparse.Namespace) -> None:
         return
     live, threads = sys.stderr.isatty(), args.threads or os.cpu_count() or 1
     device = chosen_device(args.device)
-    where = machine(device, threads)
+    where, others = machine(device, threads), OtherWork()
     with Progress(sys.stderr if live or args.progress else None, live) as progress:
         rows = [row.as_dict() for row in costs(args.checkpoints, device, threads, seconds, progress)]
+    where["load"] = round(others.cores(), 2)
     if args.to:
         write_atomically(args.to, text_of({"schema": SCHEMA, "machine": where, "rows": rounded(rows)}).encode())
     text = markdown(rows, where)

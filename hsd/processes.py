@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 
@@ -29,6 +30,37 @@ def is_alive(pid: int, born: str) -> bool:
     except (ProcessLookupError, PermissionError):
         return False
     return state(pid) != "Z" and birth(pid) == born
+
+
+def busy_seconds() -> float:
+    """CPU seconds that all processes of this machine have used since it started; 0 where the system does not tell."""
+    try:
+        fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()
+    except OSError:
+        return 0.0
+    user, nice, system, _, _, irq, softirq = map(int, fields[1:8])
+    return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
+
+
+def own_seconds() -> float:
+    """CPU seconds of this process and of those of its children that have ended."""
+    return sum(os.times()[:4])
+
+
+class OtherWork:
+    """How much the processes beside this one and its children use of the machine, from now on.
+
+    Children count as its own once they have ended and were waited for.
+    """
+
+    def __init__(self) -> None:
+        self._begun = (time.monotonic(), busy_seconds(), own_seconds())
+
+    def cores(self) -> float:
+        """Mean number of cores that the others kept busy since then; 0 where the system does not tell."""
+        now, busy, own = (time.monotonic(), busy_seconds(), own_seconds())
+        seconds = now - self._begun[0]
+        return max(0.0, (busy - self._begun[1] - (own - self._begun[2])) / seconds) if seconds > 0 and busy else 0.0
 
 
 def last_line(path: Path, tail: int = 2000) -> str:

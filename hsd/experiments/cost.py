@@ -1,7 +1,7 @@
 """What models cost on this machine, measured in one run: preparation, training, a forward pass, memory.
 
 One model after the other, each in a process of its own with an empty cache, by the trainer's own step and on real
-samples.  Times are medians of warm repeats; other work on the machine makes them wrong, so that its load is kept too.
+samples.  Times are medians of warm repeats; other work on the machine makes them wrong, so that it is measured too.
 Weights do not matter to costs: fresh ones of the checkpoint's configuration are used.
 """
 
@@ -151,7 +151,7 @@ def measure(checkpoint: Path, data: Path, device: str = "cpu", seconds: float = 
 
 
 def machine(device: str, threads: int) -> dict[str, Any]:
-    """Where costs are measured; load: mean number of processes that wanted a CPU in the minute before."""
+    """Where costs are measured."""
     name = torch.cuda.get_device_name() if device.startswith("cuda") else processor()
     return {
         "device": device,
@@ -159,7 +159,6 @@ def machine(device: str, threads: int) -> dict[str, Any]:
         "cores": os.cpu_count(),
         "threads": threads,
         "torch": torch.__version__,
-        "load": round(os.getloadavg()[0], 2),
     }
 
 

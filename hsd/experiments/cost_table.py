@@ -9,7 +9,7 @@ from typing import Any
 
 SCHEMA = "hsd-cost-1"
 BUSY = 0.5
-"""Load of the machine before the run from which its figures are not to be trusted."""
+"""Cores kept busy by other processes from which figures are not to be trusted."""
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,9 @@ def markdown(rows: Sequence[Mapping[str, Any]], where: Mapping[str, Any]) -> str
 
 
 def machine_words(where: Mapping[str, Any]) -> str:
-    """The machine in a sentence, and whether it had other work."""
+    """The machine in a sentence, and whether it had other work: "load" is how many cores other processes kept busy
+    while all was measured, on average."""
     threads = f"{where['threads']} thread{'s' * (where['threads'] != 1)}"
     said = f"{where['name']}, {where['cores']} cores, {threads}, torch {where['torch']}, device {where['device']}."
-    busy = f" The machine had other work (load {where['load']:g}), so that times are longer than on an idle one."
-    return said + busy * (where["load"] > BUSY)
+    other = f"The machine had other work ({where['load']:g} cores on average)"
+    return said + f" {other}, so that times are longer than on an idle one." * (where["load"] > BUSY)

@@ -16,7 +16,7 @@ from hsd.data.tasks import task as make_task
 from hsd.data.tasks.base import Record, Task
 from hsd.errors import HsdError, InputError
 from hsd.ui import store
-from hsd.ui.bound import bound_slider
+from hsd.ui.bound import bound_slider, fill, is_old
 from hsd.ui.state import AppState, get_state, update
 from hsd.ui.viewer import Place
 from hsd.viz.scene import Tool
@@ -32,7 +32,7 @@ DIALS = {
 }
 """Entries of records that have dials: label, reach (0: that of the task), help."""
 WORDS = {"magnetostatics": "blob of charge", "toroidal_transport": "blob", "torus_helmholtz": "blob of forcing"}
-ERROR = "comparison/compose"
+ERROR, SOURCE = "comparison/compose", "comparison:source"
 
 
 def word(name: str) -> str:
@@ -196,6 +196,8 @@ def selected() -> None:
 
 def dialled(name: str, index: int, key: str) -> None:
     """A dial was turned."""
+    if is_old(key):
+        return
 
     def change(record):
         values = np.array(record[name], float)
@@ -263,9 +265,12 @@ def _source_widgets(state: AppState, task: Task, record: Record) -> None:
         update(**{"comparison.selected": -1})
     options = [-1, *range(n)]
     names = {-1: "the next one"} | {i: f"{i + 1}: {s:+.2f}" for i, s in enumerate(record["strengths"])}
-    key = "comparison:source"
-    st.session_state[key] = get_state().comparison.selected
-    st.selectbox(f"Strength and width of {word(task.name)}", options, format_func=names.get, key=key, on_change=_chosen)
+    selected = get_state().comparison.selected
+    fill(SOURCE, selected)
+    st.selectbox(
+        f"Strength and width of {word(task.name)}", options, options.index(selected), names.get,
+        key=SOURCE, on_change=_chosen,
+    )  # fmt: skip
     bound_slider("Strength", "comparison.strength", -STRENGTH, STRENGTH, 0.05, on_change=partial(adjusted, "strength"))
     low, high = widths_of(task)
     bound_slider("Width σ", "comparison.width", low, high, 0.005, on_change=partial(adjusted, "width"))
@@ -275,8 +280,9 @@ def _source_widgets(state: AppState, task: Task, record: Record) -> None:
 
 
 def _chosen() -> None:
-    update(**{"comparison.selected": int(st.session_state["comparison:source"])})
-    selected()
+    if not is_old(SOURCE):
+        update(**{"comparison.selected": int(st.session_state[SOURCE])})
+        selected()
 
 
 def _deleted(i: int) -> None:
@@ -291,8 +297,8 @@ def _dials(task: Task, record: Record, name: str) -> None:
         most = reach or float(np.atleast_1d(task.coefficient_range)[i])
         most = max(most, abs(float(value)))
         key = f"comparison:dial:{name}:{i}"
-        st.session_state[key] = float(value)
+        fill(key, float(value))
         st.slider(
-            label.format("₁₂₃₄"[i]), -most, most, step=most / 60, key=key, help=about.format(i + 1),
+            label.format("₁₂₃₄"[i]), -most, most, float(value), step=most / 60, key=key, help=about.format(i + 1),
             on_change=dialled, args=(name, i, key),
         )  # fmt: skip

@@ -12,7 +12,7 @@ from hsd.hodge.presets import PRESETS
 from hsd.mesh.mesh import Mesh
 from hsd.ui import compose_state as edit
 from hsd.ui import store
-from hsd.ui.bound import bound_number, bound_segments, bound_selectbox, bound_slider
+from hsd.ui.bound import bound_number, bound_segments, bound_selectbox, bound_slider, fill, is_old
 from hsd.ui.state import AppState, get_state
 
 OWN, PRESET, FILES = "own", "compose/preset", "compose/file"
@@ -24,8 +24,7 @@ def source_widgets(state: AppState, mesh: Mesh) -> None:
     """Which field: a preset, random, what was composed or uploaded."""
     names = ([OWN] if state.field else []) + list(PRESETS)
     shown = OWN if state.field else state.decomposition.preset
-    if st.session_state.get(PRESET) != shown:
-        st.session_state[PRESET] = shown
+    fill(PRESET, shown)
     st.selectbox("Field", names, names.index(shown), lambda n: own_words(state) if n == OWN else PRESETS[n],
                  key=PRESET, on_change=_preset_chosen)  # fmt: skip
     if not state.field and state.decomposition.preset == "random":
@@ -48,7 +47,7 @@ def own_words(state: AppState) -> str:
 
 
 def _preset_chosen() -> None:
-    if st.session_state[PRESET] != OWN:
+    if st.session_state[PRESET] != OWN and not is_old(PRESET):
         edit.choose_preset(st.session_state[PRESET])
 
 
@@ -93,10 +92,14 @@ def dial_widgets(composition: Composition | None, n: int, k: int) -> None:
     values = (*composition.circulations, *([0.0] * n))[:n]
     for i, value in enumerate(values):
         key = f"{edit.DIAL}{i}"
-        if st.session_state.get(key) != value:
-            st.session_state[key] = float(value)
+        fill(key, float(value))
         reach = max(DIALS, abs(value))
-        st.slider(f"Circulation {i + 1}", -reach, reach, float(value), 0.05, key=key, on_change=edit.dial, args=(i, n))
+        st.slider(f"Circulation {i + 1}", -reach, reach, float(value), 0.05, key=key, on_change=_dialled, args=(i, n))
+
+
+def _dialled(i: int, n: int) -> None:
+    if not is_old(f"{edit.DIAL}{i}"):
+        edit.dial(i, n)
 
 
 def upload_widgets(state: AppState, mesh: Mesh) -> None:

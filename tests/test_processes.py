@@ -1,0 +1,35 @@
+"""Other processes' share of the machine."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from hsd import processes
+from hsd.processes import OtherWork, busy_seconds, own_seconds
+
+
+def test_work_of_others_is_all_work_less_our_own(monkeypatch):
+    clocks = {"wall": 10.0, "busy": 100.0, "own": 5.0}
+    monkeypatch.setattr(processes.time, "monotonic", lambda: clocks["wall"])
+    monkeypatch.setattr(processes, "busy_seconds", lambda: clocks["busy"])
+    monkeypatch.setattr(processes, "own_seconds", lambda: clocks["own"])
+    work = OtherWork()
+    assert work.cores() == 0
+    clocks.update(wall=14.0, busy=107.0, own=6.0)
+    assert work.cores() == pytest.approx((7 - 1) / 4)
+    clocks.update(own=13.0)  # a child that began before has ended
+    assert work.cores() == 0
+
+
+@pytest.mark.skipif(busy_seconds() == 0, reason="this system does not tell the work of all its processes")
+def test_a_process_counts_as_other_work_until_it_is_waited_for():
+    busy, own = busy_seconds(), own_seconds()
+    spin = "import time\nwhile time.process_time() < 0.5: pass\nprint('spun', flush=True)\ninput()"
+    child = subprocess.Popen([sys.executable, "-c", spin], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "spun\n"
+    assert busy_seconds() - busy >= 0.4 > own_seconds() - own  # the system counts in hundredths
+    child.communicate("\n")
+    assert own_seconds() - own >= 0.5
