@@ -81,6 +81,18 @@ WANTED = {
 """Widget → its name and value in the link, and what a browser that was sent no value draws."""
 
 
+def defaults_drawn(app: AppTest) -> dict[str, object]:
+    """Widget → its default, in a run that sets no value."""
+    found = {}
+    for element in walk(app.main):
+        proto = getattr(element, "proto", None)
+        if getattr(element, "key", None) and hasattr(proto, "default") and hasattr(proto, "set_value"):
+            assert not proto.set_value, "this run sets no value"
+            default = proto.default
+            found[element.key] = default if isinstance(default, (int, float, str)) else list(default)
+    return found
+
+
 def test_of_two_runs_close_together_the_second_alone_shows_the_value_of_every_widget():
     """A run that sets no value, as the second one, may be the only one that the browser draws: values are defaults."""
     app = AppTest.from_function(every_kind)
@@ -88,14 +100,40 @@ def test_of_two_runs_close_together_the_second_alone_shows_the_value_of_every_wi
         app.query_params[name] = str(value)
     app.query_params["tab"] = "Cost"
     good(good(app.run()).run())
-    found = {}
-    for element in walk(app.main):
-        proto = getattr(element, "proto", None)
-        if getattr(element, "key", None) and hasattr(proto, "default"):
-            assert not proto.set_value, "this run sets no value"
-            default = proto.default
-            found[element.key] = default if isinstance(default, (int, float, str)) else list(default)
+    found = defaults_drawn(app)
     sliders = ("k", "decomposition.depth")
     assert found == {f"state:{k}": [v] if k in sliders else v for k, (_, _, v) in WANTED.items()}
     tabs = [e.proto.tab_container for e in walk(app.main) if str(getattr(e, "proto", "")).startswith("tab_container")]
     assert [t.default_tab_index for t in tabs] == [1]
+
+
+def composers() -> None:
+    import numpy as np
+
+    from hsd.data.tasks import task
+    from hsd.hodge.compose import Composition
+    from hsd.ui import comparison_compose as compose
+    from hsd.ui.bound import begin_run, end_run
+    from hsd.ui.compose_panel import dial_widgets, source_widgets
+    from hsd.ui.state import get_state, update
+
+    begin_run()
+    update(**{"comparison.task": "toroidal_transport", "comparison.selected": 1, "decomposition.preset": "vortices"})
+    source_widgets(get_state(), None)
+    dial_widgets(Composition(circulations=(0.5, -1.25)), 2, 1)
+    problem = task("toroidal_transport")
+    record = problem.sample(0, 0) | {"velocity": 0.5 * np.asarray(problem.coefficient_range)}
+    compose.panel(get_state(), problem, record)
+    end_run()
+
+
+def test_so_do_the_widgets_of_both_composers():
+    from hsd.data.tasks import task
+    from hsd.hodge.presets import PRESETS
+
+    found = defaults_drawn(good(good(AppTest.from_function(composers).run()).run()))
+    reach = task("toroidal_transport").coefficient_range
+    assert found["compose/preset"] == list(PRESETS).index("vortices")
+    assert (found["compose/dial0"], found["compose/dial1"]) == ([0.5], [-1.25])
+    assert found["comparison:source"] == 2, "after the next one and the first"
+    assert [found[f"comparison:dial:velocity:{i}"] for i in range(2)] == [[pytest.approx(r / 2)] for r in reach]
