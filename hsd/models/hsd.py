@@ -31,6 +31,8 @@ NOISE = 3
 """Random coefficient vectors that the stability penalty sees at once."""
 PENALTY_SHARE = 1 / 3
 """Part of the steps, drawn at random, that carry the stability penalty, with its weight divided by this."""
+STEP_SCALES = (1.0, 1.0, 0.3, 0.051)
+"""Of z, λ̂z/100, Az and A²z in a coefficient layer: alike in size, so that one learning rate suits all weights."""
 MOMENTS = (1, 2)
 FIBERS = ("resolvent", "grid", "both", "none")
 
@@ -175,6 +177,17 @@ def conserves_harmonic(batch: Batch, domain: Domain) -> bool:
     return bool(((found - reference).abs() <= CONSERVED * size).all())
 
 
+def linear_step(
+    z: torch.Tensor, growth: torch.Tensor, weight: torch.Tensor, lam: torch.Tensor, along: torch.Tensor | None
+) -> torch.Tensor:
+    """What one coefficient layer adds to z (B, C, K): m z/10 + W [z, λ̂z/100, Az, A²z]."""
+    parts = [z, lam * z]
+    if along is not None:
+        first = z @ along.transpose(-1, -2)
+        parts += [first, first @ along.transpose(-1, -2)]
+    return growth * z + weight @ torch.cat(parts, dim=1)
+
+
 def first_guess(batch: Batch, domain: Domain) -> torch.Tensor:
     """ω⁽⁰⁾ from the input by ⋆ and projection only: Σ c_i φ_{t(i)} over matching modes, (B, N_t)."""
     if domain.spec.source[0] == domain.spec.target[0]:
@@ -263,12 +276,12 @@ class SpectralNetwork(nn.Module):
     def evolve(
         self, z: torch.Tensor, features: torch.Tensor, domain: Domain, along: torch.Tensor | None
     ) -> torch.Tensor:
-        """The coefficient layers: z ← z (1 + m(λ̂)/10) + W [z, λ̂z/100, Az, A²z] + products."""
+        """The coefficient layers: z ← z (1 + m(λ̂)/10) + W [z, λ̂z/100, Az, A²z] + products; W with STEP_SCALES."""
         lam = domain.source.eigenvalues * (domain.scale2 / 100)
-        rounds = max(self.config.layers, 1)
+        linear, rounds = self.linear_layers(features, along is not None), max(self.config.layers, 1)
         for layer in range(rounds):
             if layer < self.config.layers:
-                z = z + self.linear_step(z, layer, features, lam, along)
+                z = z + linear_step(z, *linear[layer], lam, along)
             done, due = (i * self.n_products // rounds for i in (layer, layer + 1))
             if due > done:
                 z = z + self.products[min(done, len(self.products) - 1)](z, features, domain)
@@ -276,17 +289,14 @@ class SpectralNetwork(nn.Module):
             z = torch.cat([self.flow(z[:, 0], features[: 1 + N_BANDS], domain)[:, None], z[:, 1:]], dim=1)
         return z
 
-    def linear_step(
-        self, z: torch.Tensor, layer: int, features: torch.Tensor, lam: torch.Tensor, along: torch.Tensor | None
-    ) -> torch.Tensor:
-        i = min(layer, len(self.weights) - 1)
-        parts = [z, lam * z]
-        if along is not None:
-            first = 0.3 * (z @ along.transpose(-1, -2))
-            parts += [first, 0.17 * (first @ along.transpose(-1, -2))]
-        weight = self.weights[i][:, : len(parts) * z.shape[1]]
-        mixed = torch.einsum("oc,bck->bok", weight, torch.cat(parts, dim=1))
-        return 0.1 * self.growths[i](features)[:, 0] * z + mixed
+    def linear_layers(self, features: torch.Tensor, moving: bool) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        """(m(λ̂)/10, W) of each coefficient layer, those of tied layers made once.  moving: whether W reads Az, A²z."""
+        if not self.config.layers:
+            return []
+        c, terms = self.config.channels, STEP_SCALES[: 4 if moving else 2]
+        scales = features.new_tensor(terms).repeat_interleave(c)
+        made = [(0.1 * m(features)[:, 0], w[:, : len(scales)] * scales) for m, w in zip(self.growths, self.weights)]
+        return [made[min(layer, len(made) - 1)] for layer in range(self.config.layers)]
 
     def to_target(self, c: torch.Tensor, domain: Domain) -> torch.Tensor:
         """Coefficients of the source's modes → of the target's, (B, K_s) → (B, K_t): √λ̂ on matching pairs."""
@@ -344,7 +354,7 @@ class SpectralNetwork(nn.Module):
         features = filter_features(domain.source, domain.scale2, self.parts, self.config.hats)
         lam = domain.source.eigenvalues * (domain.scale2 / 100) * uniform(1.0, 1.25, 1)
         z = z0
-        for layer in range(self.config.layers):
-            z = z + self.linear_step(z, layer, features, lam, along)
+        for growth, weight in self.linear_layers(features, along is not None):
+            z = z + linear_step(z, growth, weight, lam, along)
         ratio = torch.log(z.flatten(1).norm(dim=1) / z0.flatten(1).norm(dim=1))
         return torch.relu(ratio).mean()
