@@ -10,7 +10,8 @@ from hsd.data.domain import Domain
 from hsd.data.tasks import task as make_task
 from hsd.errors import UnknownNameError
 from hsd.experiments.golden import PLACES, TOLERANCE, golden_difference
-from hsd.experiments.shipped import CHECKPOINTS, LIMIT, shipped, shipped_checkpoints
+from hsd.experiments.records import RESULTS, read_json
+from hsd.experiments.shipped import CHECKPOINTS, LIMIT, is_outdated, protocol_of, shipped, shipped_checkpoints
 from hsd.training.checkpoint import read_checkpoint
 from hsd.training.predictor import predictor_on
 
@@ -51,6 +52,16 @@ def test_manifests_are_complete_and_sizes_within_the_limit():
         assert 0 < len(manifest["golden"]["values"]) <= PLACES
         assert (one.path.parent / manifest["golden"]["input"]).is_file()
         assert one.path.with_suffix(".json").stat().st_size < 20_000
+
+
+def test_a_checkpoint_says_what_the_record_of_its_weights_says_and_none_is_outdated():
+    """So that the plan, the tables and the pages have one verdict on which version a shipped model is of."""
+    records = map(read_json, (RESULTS / "runs").glob("*.json"))
+    of_weights = {record["sha256"]: record for record in records}
+    for one in FOUND:
+        manifest = read_checkpoint(one.path).manifest
+        assert manifest["protocol"] == protocol_of(of_weights[manifest["sha256"]]), one.path
+        assert not is_outdated(manifest), one.path
 
 
 def test_nothing_but_checkpoints_and_their_inputs_is_shipped():
