@@ -188,9 +188,10 @@ def components_tab(state: AppState, ready: Ready, levels: Levels) -> None:
     field = levels.truth if not key else next(f for m, f in levels.found.items() if m.key == key)
     mass, low_high = ready.ground.vertex_measure, levels.limits
     least = levels.least * (low_high[1] - low_high[0])
-    colours = view.scene_of(state, ready, levels).panels[list(names).index(key)].superlevel.colour
-    palette = [*COMPONENTS, FILTERED]
-    rows = component_rows(field, view.level_at(levels, state.levels.step), mass, least, [palette[c] for c in colours])
+    drawn = view.scene_of(state, ready, levels).panels[list(names).index(key)].superlevel
+    level, palette = view.level_at(levels, state.levels.step), [*COMPONENTS, FILTERED]
+    whose = replace(field.tree, parent=drawn.parent, death=drawn.death).roots(level)  # the peak that gives the colour
+    rows = component_rows(field, level, mass, least, [palette[drawn.colour[j]] for j in whose])
     config = {"share of the domain": st.column_config.NumberColumn(format="percent")}
     table = pd.DataFrame(rows).style.map(lambda c: f"background-color: {c}; color: {c}", subset=["colour"])
     st.dataframe(table, hide_index=True, column_config=config, key="levels/components")

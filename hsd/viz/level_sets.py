@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hsd.viz.scene import Colour, Control, Panel, Scene
-from hsd.viz.superlevel import own_colours, superlevel
+from hsd.viz.superlevel import own_colours, ranked_like, superlevel
 from hsd.viz.task_scene import Place
 
 if TYPE_CHECKING:
@@ -30,7 +30,11 @@ class Leveled:
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """A field on its place: values and basins at the drawn mesh's vertices, colours of its peaks."""
+    """A field on its place: values and basins at the drawn mesh's vertices, colours of its peaks.
+
+    tree : components are named after the peak whose colour they have, which for a model need not be the highest one
+           (:func:`hsd.viz.superlevel.ranked_like`)
+    """
 
     field: Leveled
     values: np.ndarray
@@ -42,7 +46,8 @@ def layer_of(place: Place, field: Leveled, least: float, like: Layer | None = No
     """The field on its place.  least: shortest bar that counts, in its unit;  like: whose colours it takes over."""
     other = None if like is None else (like.field.tree, like.field.values, like.colours)
     colours = own_colours(field.tree, least, other)
-    values, tree = on_place(place, field.values, field.tree)
+    ranked = field.tree if other is None else ranked_like(field.tree, least, other)
+    values, tree = on_place(place, field.values, ranked)
     return Layer(field, values, tree, colours)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from hsd.metrics.levels import merge_tree
 from hsd.ui.viewer.assets import WEB
-from hsd.viz.superlevel import own_colours
+from hsd.viz.superlevel import own_colours, ranked_like
 from tests.meshes import mesh_of
 
 NODE = shutil.which("node")
@@ -111,3 +111,39 @@ def test_components_in_one_place_have_one_colour_and_filtered_ones_are_grey():
     grey = own_colours(tree, 0.3).max()
     short = tree.birth - tree.death < 0.3
     assert short.any() and (own_colours(tree, 0.3)[short] == grey).all()
+
+
+def test_a_component_of_two_peaks_has_the_colour_of_the_truth_whichever_peak_is_higher():
+    mesh = mesh_of("torus", 400)
+    edges, angle = mesh.complex.simplices(1), np.arctan2(mesh.points[:, 1], mesh.points[:, 0])
+    one, two = np.exp(-((angle - 0.5) ** 2) / 0.1), np.exp(-((angle + 0.5) ** 2) / 0.1)
+    third = 0.7 * np.exp(-((np.abs(angle) - np.pi) ** 2) / 0.1)
+    truth, other = one + 0.95 * two + third, 0.95 * one + two + third
+    a, b = merge_tree(truth, edges), merge_tree(other, edges)
+    colours = own_colours(a, 0.1)
+    like = (a, truth, colours)
+    same, named = own_colours(b, 0.1, like), ranked_like(b, 0.1, like)
+    for level, count in ((0.1, 2), (0.4, 3), (0.8, 2)):  # both peaks in one component, apart, the third one gone
+        la, lb = a.labels(truth, level), named.labels(other, level)
+        both = (la >= 0) & (lb >= 0)
+        assert len(np.unique(la[both])) == count
+        assert (colours[la[both]] == same[lb[both]]).all()
+    own = b.labels(other, 0.1)
+    assert (colours[a.labels(truth, 0.1)] != same[own])[own >= 0].any(), "by its own eldest peak it would differ"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_naming_components_after_other_peaks_changes_no_component(seed):
+    mesh, rng = mesh_of("torus", 300), np.random.default_rng(seed)
+    edges, truth = mesh.complex.simplices(1), rng.standard_normal(mesh.complex.n_vertices)
+    values = np.round(truth + rng.standard_normal(len(truth)), 1)  # with ties
+    a, b = merge_tree(truth, edges), merge_tree(values, edges)
+    named = ranked_like(b, 0.5, (a, truth, own_colours(a, 0.5)))
+    assert (np.isfinite(named.death).sum(), np.sort(named.death).tolist()) == (
+        np.isfinite(b.death).sum(), np.sort(b.death).tolist()
+    )  # fmt: skip
+    for level in np.quantile(values, np.linspace(0, 1, 13)):
+        mine, theirs = named.labels(values, level), b.labels(values, level)
+        assert ((mine >= 0) == (theirs >= 0)).all()
+        pairs = np.unique(np.stack([mine, theirs]), axis=1)
+        assert len(np.unique(pairs[0])) == len(np.unique(pairs[1])) == pairs.shape[1], "one to one"
