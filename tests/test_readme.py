@@ -52,6 +52,25 @@ def test_commands_run_after_the_tour_and_write_into_out_alone(tmp_path, monkeypa
     assert "/out/" in (ROOT / ".gitignore").read_text().splitlines()
 
 
+def test_the_command_that_makes_a_checkpoint_again_would_train_it(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (command,) = [line for block in blocks("bash") for line in block.splitlines() if "-m hsd pretrain" in line]
+    assert main([*shlex.split(command)[3:], "--plan"]) == 0
+    said = capsys.readouterr().out
+    assert "torus_helmholtz_hsd_s0_6min" in said and "missing" in said
+
+
+def test_sizes_of_the_shipped_checkpoints_are_as_it_says():
+    files = [path for path in (ROOT / "assets" / "checkpoints").rglob("*") if path.is_file()]
+    weights = [path for path in files if path.suffix == ".safetensors"]
+    count, total, largest = re.search(
+        r"The (\d+) shipped ones take (\d+) MB with their manifests and\nrecorded inputs, the largest ([\d.]+) MB",
+        README,
+    ).groups()
+    assert int(count) == len(weights) and int(total) == round(sum(path.stat().st_size for path in files) / 1e6)
+    assert float(largest) == round(max(path.stat().st_size for path in weights) / 1e6, 1)
+
+
 def test_the_gallery_is_listed_whole():
     from hsd.mesh.primitives import GALLERY
 

@@ -112,13 +112,13 @@ def markdown(results: dict[str, Any]) -> str:
 def _task_table(task: str, rows: Sequence[dict[str, Any]], trivial: dict[str, float], part: str) -> list[str]:
     scored = sorted((r for r in rows if r.get(part)), key=lambda r: _last_if_none(r[part]["relative_l2"]))
     columns = [n for n in SHORT if n in ALWAYS or any(r[part].get(n) is not None for r in scored)]
-    head = ["model", "parameters", "samples", "epochs", "training s", "preparation s", "MB", "ms", "device"]
-    head += [SHORT[n] for n in columns]
+    about = ["parameters", "samples", "epochs", "training s", "device"]
+    head = ["model", *about, *[SHORT[n] for n in columns]]
     lines = [f"**{task}**", "", "| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     title = _titles(rows)
     found = [(_last_if_none(r[part]["relative_l2"]), _cells(title(r), r, r[part], columns)) for r in scored]
     for name, error in trivial.items():
-        cells = [f"*{TRIVIAL[name]}*", *[NOTHING] * 8]
+        cells = [f"*{TRIVIAL[name]}*", *[NOTHING] * len(about)]
         found.append((error, cells + [_number(error) if n == "relative_l2" else NOTHING for n in columns]))
     lines += ["| " + " | ".join(cells) + " |" for _, cells in sorted(found, key=lambda pair: pair[0])]
     if not trivial:
@@ -168,9 +168,6 @@ def _cells(title: str, row: dict[str, Any], metrics: dict[str, float], columns: 
         str(row["n_train"]),
         str(row["epochs"]),
         f"{row['training_seconds']:.0f}",
-        f"{row['preparation_seconds']:.1f}",
-        f"{row['gpu_memory_mb'] or row['peak_memory_mb'] or 0:.0f}",
-        f"{row['latency_ms']:.1f}",
         row["device"],
         *[_number(metrics.get(name)) for name in columns],
     ]

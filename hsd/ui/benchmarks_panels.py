@@ -94,7 +94,7 @@ def not_there(view: View) -> None:
         if labels:
             st.markdown(
                 f"**Not run yet**, or of an older version only (suite `{data.suite_of(name)}`): "
-                + ", ".join(map(tables.title_of, labels))
+                + "; ".join(map(tables.title_of, labels))
             )
             st.code(data.command_missing(name, labels), language="bash", wrap_lines=True)
         if unread:

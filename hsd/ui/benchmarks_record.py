@@ -109,11 +109,12 @@ def open_record(found: Found) -> None:
 def show(run: Run) -> None:
     """Config, seed, data, versions, checksum, curve and the command that makes it again."""
     record = run.record
-    training, budget = record["training"], f"{record['minutes']:g} minutes" if record["minutes"] else "no time limit"
+    training = record["training"]
+    budget = f"{record['minutes']:g} minutes" if record["minutes"] else f"{record['epochs']} epochs"
     st.markdown(
-        f"`{record[ENTRY]}` · seed {record['seed']} · budget {budget}, at most {record['epochs']} epochs · "
+        f"`{record[ENTRY]}` · seed {record['seed']} · budget {budget} · "
         f"**{run.state}** · {training['epochs']} epochs, {training['n_train']} samples trained on, "
-        f"{training['training_seconds']:.0f} s on {training.get('device') or 'an unnamed device'}"
+        f"{training['training_seconds']:.0f} s of computing on {training.get('device') or 'an unnamed device'}"
     )
     left, right = st.columns([1, 1])
     with left:

@@ -14,7 +14,7 @@ from hsd.experiments import published
 from hsd.experiments.cost_table import HEADS
 from hsd.experiments.standing import PAPER_MARGIN, over_seeds, standing
 from hsd.experiments.suites import compared_with
-from hsd.experiments.tables import ALWAYS, SHORT
+from hsd.experiments.tables import ALWAYS, SHORT, percent
 from hsd.experiments.trivial import TRIVIAL
 from hsd.metrics.definitions import DEFINITIONS
 from hsd.ui.benchmarks_data import LABELS, LONG, Run
@@ -169,7 +169,7 @@ def margin_words(found: Mapping[str, Any] | None, task: str) -> list[str]:
 
 def _margin(margin: float) -> str:
     side = "below" if margin >= 0 else "above"
-    return f"HSD's error is {100 * abs(margin):.0f} % {side} that of the best baseline,"
+    return f"HSD's error is {percent(abs(margin))} {side} that of the best baseline,"
 
 
 def _stated(task: str, margin: float) -> str:

@@ -170,8 +170,8 @@ def from_url(parameters: Mapping[str, str]) -> tuple[AppState, tuple[str, ...]]:
             value = from_text(leaf, parameters[leaf.url])
             if value is None:
                 notes.append(
-                    f"The link says {leaf.url}={parameters[leaf.url]!r}, which is no possible value; "
-                    f"{to_text(leaf.default) or 'none'} is used instead."
+                    f"The link says {leaf.url}={parameters[leaf.url]!r}, which is no possible value; the default is "
+                    "used instead."
                 )
             else:
                 state = changed(state, {leaf.path: value})

@@ -93,6 +93,9 @@ def file_box() -> None:
         st.session_state[_SEEN] = file.file_id
         take_upload(file.name, file.getvalue())
         st.rerun()
+    if file is None and st.session_state.pop(_SEEN, None) is not None and refused():
+        del st.session_state[_FOUND]  # it was taken out of the field
+        st.rerun()
     if paths_allowed():
         st.text_input("or its path on the server", key="tasks:path", on_change=_take_path, placeholder="runs/data.npz")
 
@@ -107,7 +110,9 @@ def take_upload(name: str, data: bytes) -> None:
 
 def _take_path() -> None:
     text = st.session_state["tasks:path"].strip()
-    if text:
+    if not text and refused():
+        del st.session_state[_FOUND]
+    elif text:
         try:
             _take(text, Path(text).name)
         except HsdError as error:
@@ -121,8 +126,14 @@ def _take(reference: str, name: str) -> None:
         update(**{"tasks.file": reference, "tasks.sample": 0, "tasks.step": -1})
 
 
+def refused() -> str:
+    """Name of the last file given, where it has defects and is not the one in force; else ""."""
+    found = st.session_state.get(_FOUND)
+    return found.name if found is not None and found.sentences else ""
+
+
 def show_found(shown: bool) -> None:
-    """The sentences on the last file; ``shown``: another file is in force and stays on screen."""
+    """The sentences on the last file; ``shown``: another file is in force and kept."""
     found = st.session_state.get(_FOUND)
     if found is None:
         return
@@ -133,4 +144,4 @@ def show_found(shown: bool) -> None:
         st.error(sentence)
     more = len(found.sentences) - 10
     rest = f"{more} more defects; `python -m hsd data check FILE` lists all. " if more > 0 else ""
-    st.caption(rest + ("The previous file stays on screen." if shown else "Mend the file and give it again."))
+    st.caption(rest + ("The file before it is kept." if shown else "Mend the file and give it again."))

@@ -60,18 +60,29 @@ def task_name(choice: TrainingState) -> str | None:
 
 
 def spec_of(state: AppState) -> RunSpec:
-    """What the form asks for.  Raises InputError (no_data, bad_config, and those of the configs and the dataset)."""
-    from hsd.training.run import RunSpec
+    """What the form asks for.
+
+    Raises InputError (no_gpu, no_data, refused_file, bad_config, and those of the configs and the dataset).
+    """
+    from hsd.training.run import RunSpec, chosen_device
 
     choice, (training, model) = state.training, configs(state)
     for config, leave_out in ((training, ()), (model, OF_RUN)):
         for entry in entries_of(config, leave_out):
             entry.check(getattr(config, entry.name))
+    if choice.device == "cuda" and chosen_device("auto") == "cpu":
+        raise InputError("This server has no GPU; choose CPU, or “GPU if any”, under Device.", "no_gpu")
     if choice.task != OWN:
         return RunSpec(
             training, task=choice.task, n_samples=choice.samples, n_nodes=choice.nodes, data_seed=state.seed,
             device=choice.device,
         )  # fmt: skip
+    if state.tasks.file and (refused := task_files.refused()):
+        raise InputError(
+            f"{refused} was not taken, so that nothing was started; mend it and give it again, or take it out of the "
+            f"field to train on {task_files.path_of(state.tasks.file).name}.",
+            "refused_file",
+        )
     if not state.tasks.file:
         raise InputError("There is no sound dataset file to train on yet; give one at the left under Data.", "no_data")
     path = task_files.path_of(state.tasks.file)
@@ -136,7 +147,10 @@ def form(start: Callable[[], None]) -> None:
         if entry.name in FIRST:
             entry_widget(entry, "", getattr(training, entry.name), own.get(entry.name))
     if training.minutes:
-        st.caption(f"{training.minutes:g} minutes of computing take the place of the number of epochs.")
+        st.caption(
+            f"{training.minutes:g} minutes of computing take the place of the number of epochs; on a machine with "
+            "other work they last longer by the clock."
+        )
     with st.expander("More of the training"):
         for entry in entries:
             if entry.name not in FIRST:

@@ -227,14 +227,23 @@ def new_id(state: AppState) -> str:
     return f"{data}-{state.training.model}-{time.strftime('%m%d-%H%M%S')}-{secrets.token_hex(2)}"
 
 
+def asked(spec: RunSpec) -> dict[str, Any]:
+    """What tells runs with different results apart."""
+    return {k: v for k, v in spec.as_dict().items() if k != "version"}
+
+
 def start(make_spec: Callable[[AppState], RunSpec]) -> None:
     """Start what the form asks for and show it."""
 
     def begin() -> None:
         state = get_state()
-        run_id = new_id(state)
-        training().start(training().runs_folder() / run_id, make_spec(state), threads())
-        update(**{"training.run": run_id})
+        spec, run_id = make_spec(state), new_id(state)
+        same = next((r for r in all_runs() if r.status.is_alive and asked(r.spec) == asked(spec)), None)
+        if same is None:
+            training().start(training().runs_folder() / run_id, spec, threads())
+        else:  # a second click, or another visitor: it would come to the same weights
+            st.toast(f"{same.name} trains or waits already, with the same settings and seed; it is shown.")
+        update(**{"training.run": same.id if same else run_id})
 
     attempt(begin)
 

@@ -73,7 +73,7 @@ def test_a_broken_upload_is_a_sentence_and_a_good_one_is_shown(app, tmp_path):
     app.ready()
     assert len(query(app)["data"][0]) == 32
     field.set_input_files(str(bad))
-    app.page.get_by_text("The previous file stays on screen").wait_for(timeout=20_000)
+    app.page.get_by_text("The file before it is kept").wait_for(timeout=20_000)
     app.page.reload()
     app.ready()  # found again through the link
     assert "Sample 0 of fine.npz" in app.page.locator(".hsd-viewer").inner_text()

@@ -148,7 +148,7 @@ def test_a_bad_file_is_sentences_and_the_page_stays_usable(kind, tmp_path, monke
     app.run()
     assert not app.exception
     assert [e.value for e in app.error] == [f.message for f in expected][:10]
-    assert "of good.npz" in scene(app) and "previous file stays" in text(app)
+    assert "of good.npz" in scene(app) and "file before it is kept" in text(app)
     next(w for w in app.selectbox if w.key == "state:tasks.name").set_value("torus_helmholtz")
     good(app.run())
 

@@ -341,10 +341,30 @@ def test_data_that_cannot_be_trained_on_is_refused_in_its_own_words(no_runs, pla
     assert jobs.runs() == []
 
 
-def test_a_gpu_that_is_not_there_is_said_by_the_run(no_runs, aero):
+def test_a_gpu_that_is_not_there_is_said_before_a_run_is_made(no_runs, aero, monkeypatch):
+    from hsd.training import run as training_run
+
+    monkeypatch.setattr(training_run.torch.cuda, "is_available", lambda: False)
     app = press(opened(train="own", data=str(aero), train_device="cuda"), "training:start")
-    run_id = state(app).training.run
-    wait_for(lambda: not jobs.status(no_runs / run_id).is_alive)
-    if jobs.status(no_runs / run_id).state == "failed":
-        app.run()
-        assert "No CUDA device" in app.error[0].value
+    assert "This server has no GPU; choose CPU" in app.error[0].value and jobs.runs() == []
+
+
+def test_after_a_refused_file_the_one_before_it_is_not_trained_on_unsaid(no_runs, place, aero):
+    app = opened(train="own", data=str(aero), train_device="cpu", train_set=f"epochs=2~{TINY}")
+    bad = place / "bad.npz"
+    bad.write_bytes(b"rubbish")
+    app = press(app.text_input("tasks:path").set_value(str(bad)).run(), "training:start")
+    assert jobs.runs() == [] and any("bad.npz was not taken" in e.value and "aero.npz" in e.value for e in app.error)
+    app = press(good(app.text_input("tasks:path").set_value("").run()), "training:start")
+    assert [r.spec.data for r in training_runs.all_runs()] == [str(aero.resolve())]
+
+
+def test_a_second_click_starts_no_second_run_of_the_same(no_runs, aero):
+    app = opened(train="own", data=str(aero), train_device="cpu", train_set=f"epochs=100000~{TINY}")
+    first = state(press(app, "training:start")).training.run
+    for _ in range(2):
+        app = good(press(app, "training:start"))
+    assert [r.id for r in training_runs.all_runs()] == [first] == [state(app).training.run]
+    assert any("already" in t.value for t in app.toast)
+    other = opened(train="own", data=str(aero), train_device="cpu", train_set=f"epochs=100000~seed=1~{TINY}")
+    assert state(press(other, "training:start")).training.run != first and len(jobs.runs()) == 2
