@@ -43,7 +43,13 @@ def shared() -> Path:
     return folder
 
 
+def folder_of_run(tmp_path_factory) -> Path:
+    """The temporary folder that all workers of a test run share."""
+    base = tmp_path_factory.getbasetemp()
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
 @pytest.fixture(autouse=True)
 def _private_cache(tmp_path_factory, monkeypatch):
     """Bases are cached in a folder of the test run, never in the user's."""
-    monkeypatch.setenv("HSD_CACHE", str(tmp_path_factory.getbasetemp() / "hsd-cache"))
+    monkeypatch.setenv("HSD_CACHE", str(folder_of_run(tmp_path_factory) / "hsd-cache"))

@@ -45,7 +45,8 @@ class DomainSpec:
     def of(cls, task: Task, n_modes: int = 128, grid_size: int = 16) -> DomainSpec:
         first = task.inputs[0]
         target = task.target
-        return cls((first.degree, first.reading), (target.degree, target.reading), n_modes, grid_size)
+        source = (first.degree, first.reading)
+        return cls(source, (target.degree, target.reading), n_modes, grid_size, task.star, task.bc)
 
 
 @dataclass

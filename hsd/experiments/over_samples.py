@@ -47,7 +47,7 @@ class Bench:
         target = task.target
         basis = default_basis(ground, target.degree, N_MODES)
         if yardstick is None:
-            vorticity = task.name in VORTICITY_TASKS
+            vorticity = task.family in VORTICITY_TASKS
             yardstick = Yardstick.of(ground, target.degree, target.reading, basis, is_vorticity=vorticity)
         return cls(task, ground, yardstick, basis)
 

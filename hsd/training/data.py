@@ -12,12 +12,9 @@ from hsd.data.batch import Batch
 from hsd.data.dataset import Dataset, Part
 from hsd.data.domain import Domain
 from hsd.data.domain_arrays import DomainSpec
+from hsd.data.file_task import FileTask
 from hsd.data.ground import Ground
 from hsd.data.normaliser import Normaliser
-from hsd.data.plan import Plan
-from hsd.data.schema import VECTORS
-from hsd.data.tasks import TASKS
-from hsd.errors import InputError
 from hsd.linalg import Progress, silent
 
 
@@ -50,34 +47,16 @@ class Samples:
         return Samples(self.batch.to(domain.device, domain.dtype), domain)
 
 
-def domain_spec(dataset: Dataset, n_modes: int, grid_size: int = 16) -> DomainSpec:
-    """What operators map on the dataset's meshes.  Raises InputError (node_target, inputs)."""
-    if dataset.target_spec.reading == VECTORS:
-        raise InputError(
-            f"{dataset.path.name} has node vectors as target; make forms of them (hsd.flat, hsd.flat_flux) to train.",
-            "node_target",
-        )
-    if len(dataset.inputs) != 1:
-        raise InputError(
-            f"Operators read one form and coefficients of named fields; {dataset.path.name} has "
-            f"{len(dataset.inputs)} input forms.",
-            "inputs",
-        )
-    first, target = dataset.inputs[0], dataset.target_spec
-    source = (first.degree, first.reading)
-    return DomainSpec(
-        source, (target.degree, target.reading), n_modes, grid_size, dataset.schema.star, dataset.schema.bc
-    )
-
-
 def domain_of(dataset: Dataset, n_modes: int, mesh: int = 0, progress: Progress = silent) -> Domain:
-    """The domain of one of the dataset's meshes (float32, CPU), with the harmonic frame of its task."""
-    spec = domain_spec(dataset, n_modes)
+    """The domain of one of the dataset's meshes (float32, CPU), with the harmonic frame of its task.
+
+    Raises InputError (node_target, inputs).
+    """
+    task = FileTask(dataset)
+    spec = DomainSpec.of(task, n_modes)
     ground = Ground(dataset.meshes[mesh], spec.star, spec.bc)
-    name = dataset.schema.task
-    changed = dataset.schema.provenance.get("config", {})
-    frame = Plan.of(name, config=changed).make_task().frame(ground) if name in TASKS else None
-    return Domain.from_mesh(dataset.meshes[mesh], spec, dataset.named_fields(mesh), frame, progress, ground)
+    fields, frame = dataset.named_fields(mesh), task.frame(ground)
+    return Domain.from_mesh(ground.mesh, spec, fields, frame, progress, ground)
 
 
 def samples_of(part: Part, domain: Domain, normaliser: Normaliser, mesh: int = 0) -> Samples:

@@ -89,6 +89,7 @@ def show_error() -> None:
 
 def take(files: Mapping[str, bytes]) -> str | None:
     """Let a checkpoint take part, on its own task; None, or the sentence that says why not."""
+    from hsd.data.file_task import OWN
     from hsd.data.tasks import TASKS
     from hsd.data.tasks import task as make_task
 
@@ -98,6 +99,9 @@ def take(files: Mapping[str, bytes]) -> str | None:
         return error.message
     state = get_state()
     changes: dict[str, object] = {"own_runs": (*(k for k in state.own_runs if k != key), key)}
+    if task is None and state.comparison.task != OWN:
+        changes |= {"comparison.task": OWN, "comparison.show": "maps"}
+        st.toast("This checkpoint was trained on a dataset file of one's own; such a file is asked for now.")
     if task in TASKS and task != state.comparison.task:
         changes |= {"comparison.task": task, "comparison.composed": "", "comparison.show": "maps"}
         st.toast(f"This checkpoint is of another task, which is shown now: {make_task(task).title}.")

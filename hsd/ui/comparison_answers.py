@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import streamlit as st
 
+from hsd.data.file_task import FileTask
 from hsd.data.ground import Ground
 from hsd.data.tasks import task as make_task
 from hsd.data.tasks.base import Record, Task
@@ -47,6 +48,11 @@ class Ready:
         return self.ground.mesh
 
     @property
+    def file(self) -> FileTask | None:
+        """The dataset file that the sample is from, None for samples that a task draws."""
+        return self.task if isinstance(self.task, FileTask) else None
+
+    @property
     def is_stepped(self) -> bool:
         return self.task.name in STEPPED
 
@@ -54,10 +60,15 @@ class Ready:
 def ready_of(state: AppState) -> Ready:
     """The sample and the models of the state.  Raises HsdError where the sample cannot be had."""
     choice = state.comparison
+    device, note = comparison_models.device_of(choice.device)
+    if choice.task == task_view.OWN:
+        loaded = task_view.file_sample_of(state.tasks.file, choice.sample)
+        models, refused = comparison_models.chosen_models(loaded.task.family, choice.models, state.own_runs)
+        ground = loaded.sample.ground
+        return Ready(loaded.key, loaded.task, ground, loaded.sample, 0, tuple(models), device, note, dict(refused))
     models, refused = comparison_models.chosen_models(choice.task, choice.models, state.own_runs)
     nodes = choice.nodes or comparison_models.own_nodes(models)
     nodes = 0 if nodes == make_task(choice.task).config.n_nodes else nodes
-    device, note = comparison_models.device_of(choice.device)
     if choice.composed:
         task, ground = task_view.ground_of(choice.task, nodes)
         key = (choice.task, nodes, choice.composed)

@@ -17,6 +17,7 @@ from hsd.data.dataset import mesh_arrays
 from hsd.errors import HsdError
 from hsd.mesh.io import save_mesh
 from hsd.ui.comparison_answers import Ready
+from hsd.ui.comparison_code import lines_of, path_here
 from hsd.ui.comparison_models import Model
 from hsd.ui.comparison_view import checkpoint_hashes, provenance, truth_of
 from hsd.ui.comparison_work import Outcome
@@ -104,6 +105,7 @@ def stem(state: AppState, ready: Ready) -> str:
     """Name of the files."""
     choice = state.comparison
     which = f"composed_{choice.composed[:8]}" if choice.composed else f"seed{state.seed}_sample{choice.sample}"
+    which = which if ready.file is None else f"sample{ready.key[-1]}"
     return f"comparison_{ready.task.name}_{which}_{ready.mesh.content_hash[:8]}"
 
 
@@ -117,7 +119,8 @@ def sheet(scene: Scene, about: Mapping[str, str]) -> bytes:
 
     The scene goes to that process through a pipe.  Raises SheetError (no_sheet).
     """
-    scene = replace(scene, caption=f"{about['task'].replace('_', ' ').capitalize()}, {about['mesh']}. {scene.caption}")
+    what = about["task"].replace("_", " ").capitalize()
+    scene = replace(scene, caption=f"{what}, {about['mesh']}. {scene.caption}")
     columns = scene.columns_of_panels or len(scene.panels)
     rows = 1 + max(scene.cell_of(i) for i in range(len(scene.panels))) // columns
     size = (SHEET_WIDTH, min(round(SHEET_WIDTH / columns * 0.86 * rows) + 160, 4800))
@@ -140,43 +143,34 @@ def sheet(scene: Scene, about: Mapping[str, str]) -> bytes:
 # ---- code --------------------------------------------------------------------------------------------------------
 
 
-def path_here(path: str) -> str:
-    """A path as a script started in the program's folder may write it."""
-    here = Path.cwd()
-    return Path(path).relative_to(here).as_posix() if Path(path).is_relative_to(here) else path
-
-
 def code(state: AppState, ready: Ready, answers: Mapping[Model, Outcome]) -> str:
     """The lines that give the same numbers."""
-    choice, name = state.comparison, ready.task.name
+    use = lines_of(state, ready)
     record = (
         f'with np.load("{stem(state, ready)}.npz") as file:  # the exported fields\n'
         '    record = {key[7:]: file[key] for key in file if key.startswith("record_")}'
-        if choice.composed
-        else f"record = problem.sample({state.seed}, {choice.sample})"
+        if state.comparison.composed and ready.file is None
+        else f"record = {use.record}"
     )
     paths = [str(model.path) for model in answers] or ["model.safetensors"]
-    short = [path_here(path) for path in paths]
+    imports = ("from hsd.data.ground import Ground", "from hsd.metrics.scoring import score",
+               "from hsd.training.evaluate import yardstick_of")  # fmt: skip
     lines = [
         "# in the folder of the program",
         "import numpy as np",
         "",
-        "from hsd.data.ground import Ground",
-        "from hsd.data.tasks import task",
-        "from hsd.metrics.scoring import score",
-        "from hsd.training.evaluate import yardstick_of",
-        "from hsd.training.predictor import load",
+        *sorted((*imports, *use.imports)),
         "",
-        f'problem = task("{name}")',
-        f"mesh = problem.mesh({ready.nodes or ''})",
+        use.problem,
+        f"mesh = {use.mesh}",
         record,
-        "made = problem.realise([record], Ground(mesh))",
+        "made = problem.realise([record], Ground(mesh, problem.star, problem.bc))",
         f"source = made.inputs[{ready.sample.inputs[0].name!r}]",
-        f"for path in {short!r}:",
-        f'    predictor = load(path, mesh, "{ready.device}")',
+        f"for path in {[path_here(path) for path in paths]!r}:",
+        f"    predictor = {use.predictor}",
         "    fields = predictor(predictor.domain, source, made.coefficients)",
         '    unit = predictor.normaliser.channels["target"].scale',
-        f'    yardstick = yardstick_of(predictor.domain, "{name}")',
+        f'    yardstick = yardstick_of(predictor.domain, "{use.family}")',
         '    truth = {"truth_form": made.target, "prediction_form": fields.forms}',
         "    print(path, score(yardstick, fields.nodes, unit=unit, **truth).mean)",
     ]

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from hsd.data.file_task import OWN, FileTask
 from hsd.data.splits import PARTS, split_codes
 from hsd.data.tasks.base import Task
 from hsd.errors import HsdError, InputError
@@ -73,19 +74,20 @@ def shipped_labels(task: str) -> tuple[str, ...]:
     return tuple(label for label in LABELS if shipped_path(task, label, root).is_file())
 
 
-def own_runs(task: str, chosen: Sequence[str] = ()) -> dict[str, str]:
-    """Finished runs and checkpoints brought, of a task (and the chosen ones, whatever became of them) → their names."""
+def own_runs(names: Set[str | None], chosen: Sequence[str] = ()) -> dict[str, str]:
+    """Finished runs and checkpoints brought, of the tasks named (None: of own data), and the chosen ones, whatever
+    became of them → their names."""
     from hsd.training.jobs import runs_folder
 
     root, out = runs_folder(), {}
     for path in checkpoint_files.kept():
         manifest = _json(str(path.with_suffix(".json")), stamp(path)[0])
-        if manifest is not None and manifest.get("task") == task:
+        if manifest is not None and manifest.get("task") in names:
             out[path.parent.name] = file_title(path, str(manifest.get("model")))
     folders = sorted(root.glob("*/model.json"), key=lambda f: f.stat().st_mtime, reverse=True) if root.is_dir() else ()
     for file in folders:
         manifest = _json(str(file), file.stat().st_mtime_ns)
-        if manifest is not None and manifest.get("task") == task:
+        if manifest is not None and manifest.get("task") in names:
             out[file.parent.name] = run_title(file.parent.name, str(manifest.get("model")))
     return out | {name: run_title(name) for name in chosen if name not in out}
 
@@ -117,7 +119,10 @@ def _json(path: str, stamp: int) -> dict[str, Any] | None:
 
 
 def chosen_models(task: str, labels: Sequence[str], runs: Sequence[str]) -> tuple[list[Model], dict[str, str]]:
-    """The models of a choice in the order of the registry, own runs last; key → sentence of those without a file."""
+    """The models of a choice in the order of the registry, own runs last; key → sentence of those without a file.
+
+    task : whose shipped checkpoints are meant;  OWN: none are
+    """
     from hsd.experiments.shipped import LABELS, shipped_path
 
     models, refused, root = [], {}, checkpoints_folder()
@@ -125,7 +130,7 @@ def chosen_models(task: str, labels: Sequence[str], runs: Sequence[str]) -> tupl
         path = shipped_path(task, label, root)
         if path.is_file():
             models.append(Model(label, LOOKS[label].name, path, LOOKS[label]))
-    refused |= _not_there(labels, {model.key for model in models})
+    refused |= _not_there(task, labels, {model.key for model in models})
     counts: Counter[str] = Counter()
     for run in runs:
         try:
@@ -142,15 +147,16 @@ def chosen_models(task: str, labels: Sequence[str], runs: Sequence[str]) -> tupl
     return models, refused
 
 
-def _not_there(labels: Sequence[str], found: Set[str]) -> dict[str, str]:
-    """Sentences on labels that stand for no model, and on models that have no checkpoint for the task."""
+def _not_there(task: str, labels: Sequence[str], found: Set[str]) -> dict[str, str]:
+    """Sentences on labels that stand for no model, and on models that have no checkpoint for the task (which none can
+    have for own data)."""
     from hsd.experiments.shipped import LABELS
 
     out = {
         label: f"There is no model {label!r}; known: {', '.join(LABELS)}." for label in labels if label not in LABELS
     }
     missing = [LOOKS[label].name for label in labels if label in LABELS and label not in found]
-    if missing and tuple(labels) != ComparisonState().models:
+    if missing and task != OWN and tuple(labels) != ComparisonState().models:
         out[MISSING] = f"No checkpoint came with this task for {', '.join(missing)}; train one on the page Training."
     return out
 
@@ -189,15 +195,19 @@ def _manifest(path: str, stamp: int, size: int) -> Mapping[str, Any]:
 def check_task(model: Model, task: Task) -> None:
     """Refuse checkpoints of another task, or of this one with another equation.  Raises InputError (other_task)."""
     manifest = manifest_of(model)
+    is_file = isinstance(task, FileTask)
+    if is_file and manifest["task"] is None:
+        return  # whether its fields are those of the file the signature says (other_signature)
     if manifest["task"] is None:
         raise InputError(
-            f"{model.title} was trained on a dataset file of one's own, not on {task.title}; compare it by "
-            f"python -m hsd evaluate {model.path.name} --data FILE.",
+            f"{model.title} was trained on a dataset file of one's own, not on {task.title}; choose “Own dataset file” "
+            "under Task to see it.",
             "other_task",
         )
-    if manifest["task"] != task.name:
+    if manifest["task"] != task.family:
+        here = f"data like {task.title}" if is_file else task.name
         raise InputError(
-            f"{model.title} was trained on {manifest['task']}, not on {task.name}; choose that task, or another model.",
+            f"{model.title} was trained on {manifest['task']}, not on {here}; choose that task, or another model.",
             "other_task",
         )
     own = json.loads(json.dumps(task.config_dict))
@@ -315,7 +325,7 @@ def prepare(model: Model, task: Task, ground: Ground, device: str, progress: Sta
 def predictor_of(model: Model, task: Task, ground: Ground, device: str, progress: Stages = silent) -> Predictor:
     """A model on a mesh.  Raises InputError (of the checkpoint; other_task, other_mesh, other_signature)."""
     check_task(model, task)
-    _check_mesh(model, ground)
+    _check_mesh(model, task, ground)
     domain = domain_of(model, task, ground, device, progress)
     return _predictor(str(model.path), stamp(model.path), ground.mesh.content_hash, device, domain)
 
@@ -327,7 +337,7 @@ def _predictor(path: str, stamp: tuple, mesh: str, device: str, _domain: Domain)
     return predictor_on(path, _domain)
 
 
-def _check_mesh(model: Model, ground: Ground) -> None:
+def _check_mesh(model: Model, task: Task, ground: Ground) -> None:
     """Mesh-bound models have weights that fit no other mesh; said before they are put together."""
     from hsd.models.registry import model_class
 
@@ -335,10 +345,10 @@ def _check_mesh(model: Model, ground: Ground) -> None:
     cls, own = model_class(manifest["model"]), manifest["domain"]
     bound = not cls.mesh_free or manifest["model_config"].get("variant") == "paper"
     if bound and own["mesh_hash"] != ground.mesh.content_hash:
+        way = "choose “as trained” under Remesh" if not isinstance(task, FileTask) else "give a file with that mesh"
         raise InputError(
             f"{model.title} is bound to the mesh that it was trained on ({own['mesh_name']}, {own['n_vertices']} "
-            f"vertices) and cannot run on this one ({ground.mesh.complex.n_vertices} vertices); choose “as trained” "
-            "under Remesh to see it.",
+            f"vertices) and cannot run on this one ({ground.mesh.complex.n_vertices} vertices); {way} to see it.",
             "other_mesh",
         )
 
@@ -354,4 +364,4 @@ def _yardstick(name: str, mesh: str, _task: Task, _ground: Ground) -> Yardstick:
     from hsd.training.evaluate import VORTICITY_TASKS
 
     target = _task.target
-    return Yardstick.of(_ground, target.degree, target.reading, is_vorticity=name in VORTICITY_TASKS)
+    return Yardstick.of(_ground, target.degree, target.reading, is_vorticity=_task.family in VORTICITY_TASKS)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import streamlit as st
 
-from hsd.ui import checkpoint_files, task_view
+from hsd.ui import checkpoint_files, task_files, task_view
 from hsd.ui import comparison_answers as work
 from hsd.ui import comparison_compose as compose
 from hsd.ui import comparison_models as models
@@ -61,11 +61,13 @@ def sidebar(ready: Ready | None) -> None:
 def choice_sidebar(ready: Ready | None, compose_here: bool = True) -> None:
     """Task, sample and models, the same on every page that compares; ``compose_here``: samples can be composed."""
     with st.sidebar:
-        titles = {name: title for name, title in task_view.titles().items() if name != task_view.OWN}
+        titles = task_view.titles()
         bound_selectbox("Task", "comparison.task", titles, titles.get, on_change=_other_task)
-        state = get_state()
-        _sample_widgets(state, ready, compose_here)
-        _model_widgets(state)
+        if get_state().comparison.task == task_view.OWN:
+            _file_widgets(ready)
+        else:
+            _sample_widgets(get_state(), ready, compose_here)
+        _model_widgets(get_state(), ready)
 
 
 def _other_task() -> None:
@@ -73,6 +75,18 @@ def _other_task() -> None:
     update(
         **{"comparison.composed": "", "comparison.selected": -1, "comparison.edit": False, "comparison.show": "maps"}
     )
+
+
+def _file_widgets(ready: Ready | None) -> None:
+    """The visitor's dataset file, and which of its samples."""
+    if get_state().comparison.composed:  # of a link: nothing can be composed here
+        compose.ended()
+    if ready is None or task_files.refused():
+        task_files.file_box()
+        return
+    _steps(ready.task.config.n_samples - 1)
+    with st.expander("Another dataset file"):
+        task_files.file_box()
 
 
 def _sample_widgets(state: AppState, ready: Ready | None, compose_here: bool) -> None:
@@ -83,14 +97,7 @@ def _sample_widgets(state: AppState, ready: Ready | None, compose_here: bool) ->
             bound_toggle("Edit on the canvas", "comparison.edit")
             compose.panel(get_state(), ready.task, ready.sample.record)
         return
-    left, right = st.columns(2)
-    bound_number("Sample", "comparison.sample", 0, 999_999, 1, where=left)
-    bound_number("Seed", "seed", 0, 2**31 - 1, 1, where=right)
-    left, right = st.columns(2)
-    options = {"on_click": _stepped, "width": "stretch"}
-    left.button("Prev :gray[J]", key="comparison:previous", args=(-1,), **options)
-    right.button("Next :gray[K]", key="comparison:next", args=(1,), **options)
-    key_steps("comparison", {"j": -1, "k": 1}, _stepped)
+    _steps()
     if not compose_here:
         return
     st.button(
@@ -99,43 +106,63 @@ def _sample_widgets(state: AppState, ready: Ready | None, compose_here: bool) ->
     )  # fmt: skip
 
 
+def _steps(last: int = 0) -> None:
+    """Number of the sample, and steps through them; ``last``: of a file, whose samples have no seed."""
+    left, right = st.columns(2)
+    bound_number("Sample", "comparison.sample", 0, last or 999_999, 1, where=left)
+    if last:
+        right.caption(f"0 to {last}, those of the file")
+    else:
+        bound_number("Seed", "seed", 0, 2**31 - 1, 1, where=right)
+    left, right = st.columns(2)
+    options = {"on_click": _stepped, "width": "stretch"}
+    left.button("Prev :gray[J]", key="comparison:previous", args=(-1,), **options)
+    right.button("Next :gray[K]", key="comparison:next", args=(1,), **options)
+    key_steps("comparison", {"j": -1, "k": 1}, _stepped)
+
+
 def _stepped(by: int) -> None:
     st.session_state[STEP] = 1 if by > 0 else -1
     update(**{"comparison.sample": max(get_state().comparison.sample + by, 0)})
 
 
-def _model_widgets(state: AppState) -> None:
-    labels = models.shipped_labels(state.comparison.task)
+def _model_widgets(state: AppState, ready: Ready | None) -> None:
+    own = state.comparison.task == task_view.OWN
+    family = ready.task.family if ready is not None else state.comparison.task
+    labels = models.shipped_labels(family)
     if labels:
         chosen = [name for name in state.comparison.models if name in labels]
         key = "comparison:models"
         fill(key, chosen)
         st.multiselect(
             "Models", labels, chosen, lambda name: LOOKS[name].name, key=key, on_change=_models_chosen,
-            placeholder="none",
+            args=(labels,), placeholder="none",
             help="Shipped with the program. HSD (paper) is HSD as published, HSD (tiny) its smallest form.",
         )  # fmt: skip
-    runs = models.own_runs(state.comparison.task, state.own_runs)
+    runs = models.own_runs({family, None} if own else {family}, state.own_runs)
     if runs:
         bound_multiselect("Own runs and files", "own_runs", list(runs), runs.get, placeholder="none")
     with st.expander("Bring a checkpoint"):
         checkpoint_files.box()
+    if not own:
+        _mesh_widget(state)
+    bound_segments("Device", "comparison.device", list(DEVICES), DEVICES.get)
+
+
+def _mesh_widget(state: AppState) -> None:
     nodes = [0, *view.REMESH]
     nodes = nodes if state.comparison.nodes in nodes else sorted({*nodes, state.comparison.nodes})
     bound_segments(
         "Remesh", "comparison.nodes", nodes, lambda n: str(n) if n else "as trained",
         help="Nodes of the mesh; “as trained” is the mesh of the models' training. Mesh-free models run on all.",
     )  # fmt: skip
-    bound_segments("Device", "comparison.device", list(DEVICES), DEVICES.get)
 
 
-def _models_chosen() -> None:
+def _models_chosen(labels: tuple[str, ...]) -> None:
     """Labels that the task at hand lacks stay chosen for the other tasks."""
     if is_old("comparison:models"):
         return
-    state = get_state()
-    labels = models.shipped_labels(state.comparison.task)
-    kept = tuple(name for name in state.comparison.models if name not in labels)
+    kept = tuple(name for name in get_state().comparison.models if name not in labels)
     update(**{"comparison.models": (*st.session_state["comparison:models"], *kept)})
 
 

@@ -10,12 +10,14 @@ from hsd.errors import HsdError
 from hsd.ui import comparison_answers as answers
 from hsd.ui import comparison_compose as compose
 from hsd.ui import comparison_view as view
+from hsd.ui import task_files
 from hsd.ui.ahead import Wanted, ahead
 from hsd.ui.comparison_answers import Ready
 from hsd.ui.comparison_models import Model
 from hsd.ui.comparison_work import Outcome
 from hsd.ui.page import Domain
-from hsd.ui.state import AppState, changed
+from hsd.ui.state import AppState, changed, get_state
+from hsd.ui.task_view import OWN
 
 STEP = "comparison/step"
 """Entry of the session: +1 or −1, the way in which the visitor last went through the samples."""
@@ -40,8 +42,14 @@ class Subject:
 
     def refused(self) -> bool:
         """True, with one sentence and a way on, where there is no sample."""
+        own = get_state().comparison.task == OWN
+        if own:
+            task_files.show_found(self.ready is not None)
         if self.ready is not None:
             return False
+        if own:
+            (st.error if get_state().tasks.file else st.info)(self.error)
+            return True
         st.error(self.error)
         st.button("Take the sample that the task draws", key="comparison:drawn", on_click=compose.ended)
         return True

@@ -32,6 +32,11 @@ from hsd.viz.comparison_scene import quantity_of as _quantity_of
 from hsd.viz.task_scene import Drawn, Place, drawn, title_of
 
 REMESH = (1500, 3000, 7000)
+MISSING_OWN = (
+    "Train a model on this file on the page Training and send it here, or bring a checkpoint at the left; the truth is "
+    "shown meanwhile."
+)
+PARTS = {"train": "training", "validation": "validation", "test": "test"}
 
 
 class Bar:
@@ -190,6 +195,10 @@ def sample_words(state: AppState, ready: Ready) -> str:
         n = len(ready.sample.record["strengths"])
         s = "" if n == 1 else "s"
         return f"Composed sample of {n} source{s}; its truth was computed by the task's own solver."
+    if ready.file is not None:
+        number = ready.key[-1]
+        part = ready.file.part_of(number)
+        return f"Sample {number} of {ready.task.title}{f', of the {PARTS[part]} part of its split' if part else ''}."
     text = f"Sample {state.comparison.sample} of seed {state.seed}"
     parts: dict[str, list[str]] = {}
     for model in (m for m in ready.models if m.title not in ready.refused):
@@ -211,6 +220,8 @@ def sample_words(state: AppState, ready: Ready) -> str:
 
 def missing_words(state: AppState, ready: Ready) -> str:
     """What is said where no model takes part, "" where one does; the truth is shown meanwhile."""
+    if ready.file is not None:
+        return "" if ready.models else MISSING_OWN
     if not comparison_models.shipped_labels(ready.task.name) and not state.own_runs:
         return (
             f"No trained model of {ready.task.title} is here: train one on the page Training, or make the shipped ones "
@@ -232,12 +243,13 @@ def domain_of(state: AppState, ready: Ready | None, title: str = "Model Comparis
 def provenance(state: AppState, ready: Ready) -> dict[str, str]:
     """What the picture and every exported file were made from."""
     choice, mesh = state.comparison, ready.mesh
-    out = {"task": ready.task.name}
-    if choice.composed:
-        out["composed"] = choice.composed
+    if ready.file is not None:
+        out = {"task": "own data", "file": ready.task.title, "sample": str(ready.key[-1])}
+    elif choice.composed:
+        out = {"task": ready.task.name, "composed": choice.composed}
     else:
-        out |= {"seed": str(state.seed), "sample": str(choice.sample)}
-    out |= {"mesh": mesh.name, "mesh_hash": mesh.content_hash, "star": "galerkin", "boundary": "absolute"}
+        out = {"task": ready.task.name, "seed": str(state.seed), "sample": str(choice.sample)}
+    out |= {"mesh": mesh.name, "mesh_hash": mesh.content_hash, "star": ready.task.star, "boundary": ready.task.bc}
     return out | {"device": comparison_models.device_name(ready.device), "version": __version__}
 
 
@@ -248,7 +260,7 @@ def checkpoint_hashes(models) -> dict[str, str]:
 
 def conditions(ready: Ready) -> str:
     """Boundary condition, star and sign convention in words."""
-    words = condition_sentence(ready.mesh, ready.sample.target.degree, "absolute", "galerkin")
+    words = condition_sentence(ready.mesh, ready.sample.target.degree, ready.task.bc, ready.task.star)
     return f"{words} All models are scored on node values of one sharp map."
 
 

@@ -1,7 +1,7 @@
 """Truth and chosen models over test samples, for Level Sets and Spectral Energy: on request, kept on disk.
 
 Test samples are those of the data that the first chosen model was trained with; samples that another chosen model was
-trained on or chosen with are left out.
+trained on or chosen with are left out.  Of a dataset file they are those of its split on the mesh shown.
 """
 
 from __future__ import annotations
@@ -52,6 +52,8 @@ def samples_of(ready: Ready, most: int) -> tuple[int, np.ndarray]:
     """Seed and numbers of at most ``most`` test samples.  Raises InputError (no_test_set)."""
     from hsd.experiments.over_samples import held_out_numbers
 
+    if ready.file is not None:
+        return get_state().seed, ready.file.numbers_of("test", ready.ground)[:most]
     for model in ready.models:
         try:
             data = comparison_models.manifest_of(model).get("data") or {}
@@ -156,9 +158,12 @@ def offered(ready: Ready, key: str, words: str) -> Pass | None:
         return None
     with middle:
         n, task = len(found.numbers), ready.task.title
-        st.caption(
-            f"{n} test samples of {task} (seed {found.seed}), which no chosen model was trained on; kept on disk."
+        of = (
+            f"of the split of {task}"
+            if ready.file is not None
+            else (f"of {task} (seed {found.seed}), which no chosen model was trained on")
         )
+        st.caption(f"{n} test samples {of}; kept on disk.")
     for title, sentence in found.refused.items():
         st.warning(f"{title}: {sentence}")
     return found

@@ -15,7 +15,8 @@ from hsd.mesh.io import save_mesh
 from hsd.ui import comparison_models, task_view
 from hsd.ui import comparison_view as shared
 from hsd.ui.comparison_answers import Ready, model_key
-from hsd.ui.comparison_export import file_name, path_here
+from hsd.ui.comparison_code import lines_of, path_here
+from hsd.ui.comparison_export import file_name
 from hsd.ui.comparison_models import Model
 from hsd.ui.comparison_work import Outcome
 from hsd.ui.export import mesh_files
@@ -237,22 +238,25 @@ def _named(levels: Levels) -> dict[str, LevelField]:
 
 def code(state: AppState, ready: Ready, levels: Levels) -> str:
     """The lines of Python that make the numbers at the threshold."""
-    choice, name = state.comparison, ready.task.name
+    use, name = lines_of(state, ready), ready.task.name
     path = next((path_here(str(m.path)) for m in levels.found), f"assets/checkpoints/{name}/hsd.safetensors")
+    imports = "\n".join(use.imports)
     return f"""# in the folder of the program
 import numpy as np
 from hsd.data.ground import Ground
-from hsd.data.tasks import task
 from hsd.metrics import LevelRule, Pair
 from hsd.metrics.topology import betti0_counts, iou, s_beta0
 from hsd.training.evaluate import yardstick_of
-from hsd.training.predictor import load
+{imports}
 
-problem, predictor = task("{name}"), load("{path}")
+path = "{path}"
+{use.problem}
+mesh = {use.mesh}
+predictor = {use.predictor}
 domain = predictor.domain
-made = problem.realise([problem.sample({state.seed}, {choice.sample})], Ground(domain.mesh))
+made = problem.realise([{use.record}], Ground(mesh, problem.star, problem.bc))
 prediction = predictor(domain, made.inputs["{ready.task.inputs[0].name}"], made.coefficients)
-yardstick = yardstick_of(domain, "{name}")
+yardstick = yardstick_of(domain, "{use.family}")
 truth = Pair.of_forms(yardstick, made.target, made.target).nodes_g
 rule = LevelRule(({STEPS[state.levels.step]},), min_persistence={levels.least})
 pair = Pair.of_nodes(yardstick, prediction.nodes, truth, rule=rule)

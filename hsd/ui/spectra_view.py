@@ -16,7 +16,8 @@ from hsd.mesh.io import save_mesh
 from hsd.ui import cached, held_out
 from hsd.ui import comparison_view as shared
 from hsd.ui.comparison_answers import Ready, model_key
-from hsd.ui.comparison_export import file_name, node_fields, path_here, point_data
+from hsd.ui.comparison_code import lines_of, path_here
+from hsd.ui.comparison_export import file_name, node_fields, point_data
 from hsd.ui.comparison_models import Model
 from hsd.ui.comparison_work import Outcome
 from hsd.ui.export import mesh_files
@@ -213,18 +214,21 @@ def spectra_npz(spectra: Spectra, provenance: Mapping[str, str], path: Path) -> 
 
 def code(state: AppState, ready: Ready, spectra: Spectra) -> str:
     """The lines of Python that make the spectra."""
-    choice, name = state.comparison, ready.task.name
+    use, name = lines_of(state, ready), ready.task.name
     path = next((path_here(str(m.path)) for m in spectra.found), f"assets/checkpoints/{name}/hsd.safetensors")
+    imports = "\n".join(use.imports)
     return f"""# in the folder of the program
 from hsd.data.ground import Ground
-from hsd.data.tasks import task
 from hsd.experiments.over_samples import Bench
 from hsd.metrics import Pair
-from hsd.training.predictor import load
+{imports}
 
-problem, predictor = task("{name}"), load("{path}")
-bench = Bench.of(problem, Ground(predictor.domain.mesh))
-made = problem.realise([problem.sample({state.seed}, {choice.sample})], bench.ground)
+path = "{path}"
+{use.problem}
+mesh = {use.mesh}
+predictor = {use.predictor}
+bench = Bench.of(problem, Ground(mesh, problem.star, problem.bc))
+made = problem.realise([{use.record}], bench.ground)
 prediction = predictor(predictor.domain, made.inputs["{ready.task.inputs[0].name}"], made.coefficients)
 truth = Pair.of_forms(bench.yardstick, made.target, made.target).nodes_g
 pair = Pair.of_nodes(bench.yardstick, prediction.nodes, truth)

@@ -155,6 +155,7 @@ UNSEEN = 3
 class ComparisonState:
     """Model Comparison: which sample of which task, which models, and how they are drawn (seed: ``AppState.seed``).
 
+    task : name, or "own" for the dataset file ``tasks.file``
     models : labels of shipped checkpoints, beside ``AppState.own_runs``;  device : see hsd.training.run.DEVICES
     composed : key in the store of a sample that the visitor composed ("" : sample ``sample`` as the task draws it)
     nodes : vertices aimed at (0: the models' own mesh);  show, quantity, axis : what the panels hold
@@ -163,7 +164,7 @@ class ComparisonState:
     edit : the canvas composes;  selected, strength, width : the point that the sliders move
     """
 
-    task: str = item("toroidal_transport", "problem", tuple(TASKS))
+    task: str = item("toroidal_transport", "problem", (*TASKS, "own"))
     models: tuple[str, ...] = item(("hsd", "fno3d", "geo_fno", "deeponet"), "models")
     device: str = item("auto", "device", ("auto", "cpu", "cuda"))
     sample: int = item(UNSEEN, "case", low=0, high=999_999)

@@ -56,6 +56,12 @@ def path_of(reference: str) -> Path:
     return path
 
 
+def reference_of(path: str | Path) -> str:
+    """The key of a file that was uploaded, else its path: what :func:`path_of` finds it by."""
+    key = Path(path).parent.name
+    return key if KEY.fullmatch(key) else str(path)
+
+
 def stamp(path: Path) -> tuple[str, int, int]:
     """What tells one version of a file from another."""
     stat = path.stat()

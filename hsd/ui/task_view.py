@@ -10,10 +10,11 @@ import streamlit as st
 from hsd import __version__
 from hsd.data.blocks import WIDTH
 from hsd.data.dataset import Dataset
+from hsd.data.file_task import OWN, FileTask
 from hsd.data.ground import Ground
 from hsd.data.tasks import TASKS, task
 from hsd.data.tasks.base import Realisation, Task
-from hsd.errors import HsdError
+from hsd.errors import HsdError, InputError
 from hsd.mesh.mesh import Mesh
 from hsd.ui import cached, task_files
 from hsd.ui.page import Domain, condition_sentence, device_words
@@ -22,7 +23,6 @@ from hsd.viz import build
 from hsd.viz.task_sample import Sample, Shown, file_sample, history, hodge_parts, mass_size, record_sample, task_sample
 from hsd.viz.task_scene import Picture, Place, picture_of, slice_place
 
-OWN = "own"
 NODES = (0, 1500, 3000, 7000)
 SPLITS = {"making": "By making", "states": "States", "hodge": "Hodge parts"}
 SPACES = {"slice": "Cut z = 0", "ball": "In space"}
@@ -43,7 +43,7 @@ def nodes_of(state: AppState) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
-    """The sample in force and where it is from: a task or a dataset file, never both.
+    """The sample in force and where it is from: a task (which a file may be, too) or a dataset file, never both.
 
     key : determines the sample, for caches;  star, bc : in force
     """
@@ -83,6 +83,24 @@ def loaded(state: AppState) -> Loaded | None:
     ground = _file_ground(version, int(data.mesh_of_sample[number]), data)
     key = (*version, number)
     return Loaded(key, _file_sample(key, data, ground), None, data, data.schema.star, data.schema.bc)
+
+
+def file_sample_of(reference: str, i: int) -> Loaded:
+    """Sample i (or the last) of a dataset file, by its key or path, as a task's.  Raises HsdError."""
+    if not reference:
+        raise InputError("There is no dataset file yet: give one at the left under Own dataset file.", "no_file")
+    path = task_files.path_of(reference)
+    version, data = task_files.stamp(path), task_files.dataset_of(path)
+    made = _file_task(version, data)
+    number = min(i, data.n_samples - 1)
+    ground = _file_ground(version, int(data.mesh_of_sample[number]), data)
+    key = (*version, number)
+    return Loaded(key, _file_sample(key, data, ground), made, None, made.star, made.bc)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _file_task(version: tuple, _data: Dataset) -> FileTask:
+    return FileTask(_data)
 
 
 def drawn_sample(name: str, nodes: int, seed: int, i: int) -> Loaded:

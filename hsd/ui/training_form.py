@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from hsd.data.file_task import check_fields
 from hsd.data.splits import split_sizes
 from hsd.errors import InputError
 from hsd.ui import task_files
@@ -17,7 +18,6 @@ from hsd.ui.bound import bound_number, bound_segments, bound_selectbox, fill, is
 from hsd.ui.markdown import literal
 from hsd.ui.state import AppState, TrainingState, get_state, update
 from hsd.ui.state_parts import QUICK_TRAINING
-from hsd.ui.store import KEY
 from hsd.ui.task_view import OWN, titles
 from hsd.ui.training_entries import Entry, entries_of, with_setting, without_model
 from hsd.viz.palettes import MODELS as LOOKS
@@ -86,21 +86,19 @@ def spec_of(state: AppState) -> RunSpec:
     if not state.tasks.file:
         raise InputError("There is no sound dataset file to train on yet; give one at the left under Data.", "no_data")
     path = task_files.path_of(state.tasks.file)
-    check_trainable(path, getattr(model, "n_modes", 0))
+    check_trainable(path)
     return RunSpec(training, data=str(path.resolve()), device=choice.device)
 
 
-def check_trainable(path, n_modes: int) -> None:
+def check_trainable(path: Path) -> None:
     """Refuse a file that ``data check`` refuses or that holds no training data for operators.
 
     Raises InputError (of the check; node_target, inputs, no_split, empty_part).
     """
-    from hsd.training.data import domain_spec
-
     for notice in task_files.findings_of(path):
         raise InputError(notice.message, notice.kind)
     dataset = task_files.dataset_of(path)
-    domain_spec(dataset, n_modes or 1)
+    check_fields(dataset)
     for part in ("train", "validation"):
         if not len(dataset.part(part)):
             raise InputError(
@@ -260,8 +258,7 @@ def take_over(spec: RunSpec, **changes: Any) -> None:
         new |= {"training.samples": spec.n_samples} if spec.n_samples else {}
         new |= {"training.nodes": spec.n_nodes} if spec.n_nodes else {}
     else:
-        stored = Path(spec.data).parent.name
-        new["tasks.file"] = stored if KEY.fullmatch(stored) else spec.data
+        new["tasks.file"] = task_files.reference_of(spec.data)
     update(**new)
 
 

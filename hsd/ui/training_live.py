@@ -117,11 +117,9 @@ def failed(run: Run) -> None:
 def send_button(run: Run) -> None:
     """Hand the result to Model Comparison; once it is there, the way to it."""
     sent = run.id in get_state().own_runs
-    own = run.spec.task is None
     if not sent:
         st.button(
-            "Send to Model Comparison", key="training:send", icon=":material/compare:", type="primary", disabled=own,
-            help="Own dataset files are compared by `python -m hsd evaluate`." if own else None,
+            "Send to Model Comparison", key="training:send", icon=":material/compare:", type="primary",
             on_click=then_again, args=(runs.send, run),
         )  # fmt: skip
     elif Path(__file__).resolve().parents[2].joinpath("pages", "model_comparison.py").is_file():

@@ -21,8 +21,9 @@ import streamlit as st
 from hsd.data.splits import PARTS, split_codes
 from hsd.data.tasks import task as make_task
 from hsd.errors import HsdError, InputError
+from hsd.ui import task_files
 from hsd.ui.state import AppState, get_state, update
-from hsd.ui.task_view import titles
+from hsd.ui.task_view import OWN, titles
 from hsd.viz.palettes import MODELS as LOOKS
 from hsd.viz.training_figures import Curve, Entry, flat, share_done
 
@@ -288,15 +289,23 @@ def send(run: Run) -> None:
         training().checkpoint_of(run.id)
         state = get_state()
         sent = state.own_runs
-        update(
-            **{
-                "own_runs": sent if run.id in sent else (*sent, run.id),
-                "comparison.task": run.spec.task,
-                "comparison.sample": unseen_sample(run.spec, state.seed, state.comparison.sample),
-            }
-        )
+        changes: dict[str, Any] = {"own_runs": sent if run.id in sent else (*sent, run.id), "comparison.composed": ""}
+        if run.spec.task is None:
+            changes |= {"comparison.task": OWN, "tasks.file": task_files.reference_of(run.spec.data)}
+            changes["comparison.sample"] = unseen_row(run.spec.data, state.comparison.sample)
+        else:
+            changes["comparison.task"] = run.spec.task
+            changes["comparison.sample"] = unseen_sample(run.spec, state.seed, state.comparison.sample)
+        update(**changes)
 
     attempt(act)
+
+
+def unseen_row(path: str, sample: int) -> int:
+    """The sample of a dataset file itself where it belongs to the test part, else the first one that does, if any."""
+    split = task_files.dataset_of(Path(path)).split
+    test = np.flatnonzero(np.asarray(split) == PARTS["test"])
+    return sample if sample in test or not len(test) else int(test[0])
 
 
 def unseen_sample(spec: RunSpec, seed: int, sample: int) -> int:

@@ -87,6 +87,7 @@ class Task(ABC):
     """One physical task.  Subclasses set the class attributes and write the abstract methods.
 
     config : entries that replace those of the frozen default ``Config()``
+    star, bc : Hodge star and boundary condition under which its forms and harmonic fields are meant
     Raises UnknownNameError for an unknown entry, InputError for a bad value.
     """
 
@@ -98,6 +99,8 @@ class Task(ABC):
     inputs: ClassVar[tuple[FieldSpec, ...]]
     target: ClassVar[FieldSpec]
     time_dependent: ClassVar[bool] = False
+    star: ClassVar[str] = "galerkin"
+    bc: ClassVar[str] = "absolute"
 
     def __init__(self, **config: Any):
         known = [f.name for f in fields(self.Config)]
@@ -105,6 +108,11 @@ class Task(ABC):
             if key not in known:
                 raise UnknownNameError(f"entry of the config of {self.name}", key, known)
         self.config = replace(self.Config(), **config)
+
+    @property
+    def family(self) -> str:
+        """Name of the task whose trained models and rules fit these samples: its own name."""
+        return self.name
 
     @abstractmethod
     def mesh(self, n_nodes: int | None = None) -> Mesh:
