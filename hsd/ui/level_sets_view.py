@@ -127,7 +127,8 @@ def field_words(ready: Ready) -> str:
     if not target.is_vector:
         return f"Level sets of {target.title}."
     if ready.mesh.dim == 2:
-        return "Level sets of the vorticity's size |ω|, ω = δ of the flux 1-form, at the vertices."
+        of = "δ of the flux 1-form" if target.reading == "flux" else "⋆d of the circulation 1-form"
+        return f"Level sets of the vorticity's size |ω|, ω = {of}, at the vertices."
     return f"Level sets of the length of {target.title}; drawn where the components in the ball meet z = 0."
 
 

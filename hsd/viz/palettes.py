@@ -70,7 +70,7 @@ MODEL_COLOURS = {name: look.colour for name, look in MODELS.items()}
 ON_DARK = {"#222222": "#ffffff", "#523500": "#b98a45", "#5B23B6": "#9d7bea", "#882255": "#d070a0", "#0072B2": "#3f9fdc"}
 """Colours of models that are too dark for dark paper → the same hue, lighter; the truth becomes white."""
 
-OWN = ("cross-thin", "x-thin", "asterisk", "hash", "y-up")
+OWN = ("bowtie", "octagon", "hexagram", "diamond-tall", "triangle-left")
 """Marker symbols of runs of one's own, which have the colour of their model."""
 
 

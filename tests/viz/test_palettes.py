@@ -82,6 +82,17 @@ def test_models_differ_under_colour_vision_deficiency():
         assert min(np.linalg.norm(a - b) for a, b in combinations(lab, 2)) > 0.05
 
 
+def test_all_symbols_are_filled_so_that_a_marker_without_an_outline_is_seen():
+    from plotly.validator_cache import ValidatorCache
+
+    known = ValidatorCache.get_validator("scatter.marker", "symbol").values
+    looks = [*palettes.MODELS.values(), *palettes.PARTS.values()]
+    for symbol in [*(look.symbol for look in looks), *palettes.OWN]:
+        assert symbol in known
+        assert not symbol.endswith("-thin") and symbol.split("-")[0] not in ("asterisk", "hash", "y", "line"), symbol
+    assert not set(palettes.OWN) & {look.symbol for look in looks}
+
+
 def test_own_runs_have_their_models_colour_and_another_symbol():
     own = [palettes.model_look("my run", "fno3d", i) for i in range(2)]
     assert {o.colour for o in own} == {palettes.MODEL_COLOURS["fno3d"]}
