@@ -19,6 +19,7 @@ from hsd.viz.task_sample import field_rows
 from hsd.viz.task_scene import scene_of
 
 memory = {}
+GO = "tasks:go"
 
 
 def domain(state):
@@ -46,10 +47,29 @@ def controls(ready) -> None:
         if name != view.OWN:
             bound_segments("Nodes", "tasks.nodes", view.nodes_of(get_state()), lambda n: str(n) if n else "default")
         if ready:
+            st.button(
+                "Compare models on it", key="tasks:compare", icon=":material/compare:", width="stretch",
+                on_click=hand_over, help="Opens Model Comparison with this sample.",
+            )  # fmt: skip
             bound_segments("Split", "tasks.split", ready.splits, view.SPLITS.get)
             if ready.mesh.dim == 3:
                 bound_segments("Draw", "tasks.space", view.SPACES, view.SPACES.get)
             bound_toggle("Arrows", "tasks.arrows")
+
+
+def hand_over() -> None:
+    """Model Comparison opens with the sample in force, on the mesh chosen here."""
+    chosen = get_state().tasks
+    st.session_state[GO] = True
+    update(
+        **{
+            "comparison.task": chosen.name,
+            "comparison.sample": chosen.sample,
+            "comparison.nodes": chosen.nodes,
+            "comparison.composed": "",
+            "comparison.show": "maps",
+        }
+    )
 
 
 def stepped(by: int, last: int) -> None:
@@ -176,6 +196,8 @@ def details(state, ready) -> None:
 
 
 def main() -> None:
+    if st.session_state.pop(GO, False):
+        st.switch_page("pages/model_comparison.py")
     ready = memory["ready"]
     controls(ready)
     state = get_state()

@@ -183,6 +183,8 @@ def run_words(run: Run) -> str:
         return (
             f"{'Pausing' if status.wish == 'paused' else 'Stopping'}: the step under way is finished and saved first."
         )
+    if status.state == "running" and "best validation" in status.text:
+        return "The checkpoint is written."  # the last words of its process, which ends
     if status.state == "running":
         return "Training." if makes_steps(run) else f"Preparing: {status.text}."
     if status.state == "done" and share_done(run.log, run.steps) < 1:

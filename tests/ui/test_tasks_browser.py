@@ -50,6 +50,17 @@ def test_the_player_scrubs_and_plays_without_the_server_and_release_moves_the_ma
 
 
 @pytest.mark.full
+def test_a_sample_is_handed_to_model_comparison(app):
+    app.open("tasks?task=torus_helmholtz&nodes=1500&seed=2&sample=1")
+    app.page.get_by_role("button", name="Compare models on it").click()
+    app.page.get_by_role("heading", name="Model Comparison").wait_for(timeout=30_000)
+    app.page.get_by_text("Sample 1 of seed 2").first.wait_for(timeout=60_000)
+    app.ready()
+    link = query(app)
+    assert link["problem"] == ["torus_helmholtz"] and link["case"] == ["1"] and link["remesh"] == ["1500"]
+
+
+@pytest.mark.full
 def test_arrow_keys_step_the_player(app):
     app.open(PLAYER)
     app.page.locator(".stage").click(position={"x": 5, "y": 5})
