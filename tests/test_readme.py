@@ -23,27 +23,18 @@ def commands() -> list[str]:
     return [line for line in lines if line.startswith("python -m hsd")]
 
 
-def test_python_blocks_run(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    code = blocks("python")
-    assert len(code) >= 4
-    names: dict = {}
-    for i, block in enumerate(code):
-        exec(compile(block, f"README.md, Python block {i + 1}", "exec"), names)
-
-
 @pytest.mark.parametrize("command", commands())
 def test_every_command_shown_exists(command):
     words = shlex.split(command, comments=True)[3:]
     assert build_parser().parse_args(words).run
 
 
-def test_commands_run_after_the_tour_and_write_into_out_alone(tmp_path, monkeypatch, capsys):
+def test_python_blocks_and_commands_run_in_turn_and_write_into_out_alone(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HSD_CACHE", str(tmp_path / "out" / "cache"))
     names: dict = {}
-    for block in blocks("python"):
-        exec(compile(block, "README.md", "exec"), names)
+    for i, block in enumerate(blocks("python")):
+        exec(compile(block, f"README.md, Python block {i + 1}", "exec"), names)
     for command in commands():
         assert main(shlex.split(command, comments=True)[3:]) == 0, (command, capsys.readouterr().err)
         if "--out" in command:
