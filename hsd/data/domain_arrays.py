@@ -178,11 +178,11 @@ class Builder:
         basis = self.source
         hat = basis.coefficients(chi)
         rest = chi - basis.modes @ hat
-        stack = [rest] + [self.resolvent(j, rest) for j in range(self.n_resolvents)]
+        every = [self._scaled(rest)] + [self._solved(j, rest) for j in range(self.n_resolvents)]
         self.arrays |= {
             "chi": chi,
             "chi_hat": hat,
-            "chi_fiber": np.stack([self._beyond(f) for f in stack], axis=1),  # (N_t, 4, m)
+            "chi_fiber": self._beyond(every),  # (N_t, 4, m)
         }
 
     @property
@@ -203,14 +203,27 @@ class Builder:
         solved = self.ground.resolvent(self.spec.source[0], shift * self.cutoff, forms)
         return (1 + shift) * self.cutoff * solved
 
-    def _beyond(self, forms: np.ndarray) -> np.ndarray:
-        """Forms of the source beyond its modes as forms of the target beyond its own: d/√λ_K, δ/√λ_K or the identity,
-        then (I − ΦΦᵀ⋆), twice."""
-        if self.spec.source[0] != self.spec.target[0]:
-            forms = self.raise_or_lower(forms) / np.sqrt(self.cutoff)
+    def _scaled(self, forms: np.ndarray) -> np.ndarray:
+        """Forms of the source as forms of the target: d/√λ_K, δ/√λ_K or the identity."""
+        if self.spec.source[0] == self.spec.target[0]:
+            return forms
+        return self.raise_or_lower(forms) / np.sqrt(self.cutoff)
+
+    def _solved(self, j: int, forms: np.ndarray) -> np.ndarray:
+        """:meth:`resolvent` j of forms of the source as forms of the target; where that takes δ of an n-form, the solve
+        gives it by itself."""
+        if self.spec.source[0] == self.ground.mesh.dim == self.spec.target[0] + 1:
+            shift = RESOLVENT_SHIFTS[j]
+            lowered = self.ground.resolvent_codifferential(shift * self.cutoff, forms)
+            return (1 + shift) * np.sqrt(self.cutoff) * lowered
+        return self._scaled(self.resolvent(j, forms))
+
+    def _beyond(self, every: list[np.ndarray]) -> np.ndarray:
+        """Forms of the target (N_t, m) each → (N_t, n, m), beyond its modes: (I − ΦΦᵀ⋆), twice, of all at once."""
+        forms = np.concatenate(every, axis=1)
         for _ in range(2):
-            forms = forms - self.target.modes @ self.target.coefficients(forms)
-        return forms
+            forms -= self.target.modes @ self.target.coefficients(forms)
+        return forms.reshape(len(forms), len(every), -1)
 
     def fiber(self, forms: np.ndarray) -> np.ndarray:
         """Resolvent features of source forms (N_s, B) → (N_t, 3, B), ⋆-orthogonal to the target's modes.
@@ -218,8 +231,8 @@ class Builder:
         There are none, (N_t, 0, B), for sources of degree 0 < s < n.
         """
         rest = forms - self.source.modes @ self.source.coefficients(forms)
-        solved = [self._beyond(self.resolvent(j, rest)) for j in range(self.n_resolvents)]
-        return np.stack(solved, axis=1) if solved else np.zeros((self.target.modes.shape[0], 0, forms.shape[1]))
+        solved = [self._solved(j, rest) for j in range(self.n_resolvents)]
+        return self._beyond(solved) if solved else np.zeros((self.target.modes.shape[0], 0, forms.shape[1]))
 
     def _named_fields(self) -> None:
         for name, fields in self.fields.items():

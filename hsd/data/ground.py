@@ -84,21 +84,26 @@ class Ground:
     def resolvent(self, k: int, shift: float, forms: np.ndarray) -> np.ndarray:
         """(Δ_k + shift)⁻¹ of forms (N_k, m), shift > 0 in unit⁻², for k = 0 and for k = n; factored once a shift.
 
-        k = n: φ = (x − du)/shift, where (⋆_{n−1} + dᵀ⋆_n d / shift) u = dᵀ⋆_n x / shift, and u = δφ.
-        Raises InputError (degree, shift).
+        k = n: φ = (x − du)/shift with u = δφ of :meth:`resolvent_codifferential`.  Raises InputError (degree, shift).
         """
         n = self.mesh.dim
         if k not in (0, n):
             raise InputError(f"The resolvent is solved for degrees 0 and {n}; got {k}.", "degree")
-        if not shift > 0:
-            raise InputError(f"The shift of a resolvent must be positive; got {shift}.", "shift")
-        dec = self.dec
-        if k == 0:
-            return self._resolvent_factor(k, shift).solve(dec.star(0) @ forms)
-        rhs = dec.weak_codifferential(n) @ forms / shift
-        return (forms - dec.d(n - 1) @ self._resolvent_factor(k, shift).solve(rhs)) / shift
+        if k == n:
+            return (forms - self.dec.d(n - 1) @ self.resolvent_codifferential(shift, forms)) / shift
+        return self._resolvent_factor(k, shift).solve(self.dec.star(0) @ forms)
+
+    def resolvent_codifferential(self, shift: float, forms: np.ndarray) -> np.ndarray:
+        """u = δ(Δ_n + shift)⁻¹ of n-forms (N_n, m) → (N_{n−1}, m): (⋆_{n−1} + dᵀ⋆_n d / shift) u = dᵀ⋆_n x / shift.
+
+        Raises InputError (shift).
+        """
+        n = self.mesh.dim
+        return self._resolvent_factor(n, shift).solve(self.dec.weak_codifferential(n) @ forms / shift)
 
     def _resolvent_factor(self, k: int, shift: float) -> Factor:
+        if not shift > 0:
+            raise InputError(f"The shift of a resolvent must be positive; got {shift}.", "shift")
         if (k, shift) not in self._factors:
             dec, n = self.dec, self.mesh.dim
             if k == 0:

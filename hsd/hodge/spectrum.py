@@ -105,8 +105,13 @@ class HodgeBasis:
 
     def coefficients(self, omega: np.ndarray) -> np.ndarray:
         """c = Φᵀ ⋆ ω, (N_k, …) → (n, …).  Raises InputError (shape, not_numeric, non_finite_field)."""
-        dec = self.solver.dec
-        return self.star_modes[dec.free(self.k)].T @ dec.restrict(self.k, omega)
+        return self._free_star_modes.T @ self.solver.dec.restrict(self.k, omega)
+
+    @cached_property
+    def _free_star_modes(self) -> np.ndarray:
+        """Rows of the free simplices of :attr:`star_modes`; that array itself where all are free."""
+        free = self.solver.dec.free(self.k)
+        return self.star_modes if len(free) == len(self.star_modes) else self.star_modes[free]
 
     def synthesise(self, c: np.ndarray) -> np.ndarray:
         """Φ c, (n, …) → (N_k, …).  Raises InputError (shape)."""

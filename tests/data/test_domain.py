@@ -115,7 +115,8 @@ def test_fiber_features_are_those_of_the_forms_and_of_bounded_functions_of_their
     forms = np.random.default_rng(2).standard_normal((5, len(value))) / value  # of values of size one
     found = domain.fiber_features(forms, lifts=2, block=3)
     assert found.shape == (5, domain.target.modes.shape[0], 3 * len(RESOLVENT_SHIFTS))
-    assert np.array_equal(domain.fiber_features(forms), found[..., : len(RESOLVENT_SHIFTS)])
+    of_forms = found[..., : len(RESOLVENT_SHIFTS)]
+    assert np.abs(domain.fiber_features(forms) - of_forms).max() < 1e-6 * np.abs(of_forms).max()
     for i, slope in enumerate(FIBER_LIFTS[:2], 1):
         lifted = np.array([u / np.hypot(1, slope * u) for u in forms * value]) / value
         expected = np.moveaxis(builder.fiber(lifted.T), 2, 0)
