@@ -72,8 +72,10 @@ def is_of(record: Mapping[str, Any], entry: Entry, older: bool = False) -> bool:
         return False
     if older or "model_config" not in record:
         return True
-    now = _plain(asdict(model_class(entry.model).make_config(entry.task, **entry.config)))
-    return all(now[key] == value for key, value in record["model_config"].items() if key in now)
+    cls = model_class(entry.model)
+    config = cls.make_config(entry.task, **entry.config)
+    now, idle = _plain(asdict(config)), cls.idle_entries(config)
+    return all(now[key] == value for key, value in record["model_config"].items() if key in now and key not in idle)
 
 
 def version_of(model: str) -> int:

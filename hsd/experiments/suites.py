@@ -120,8 +120,8 @@ TRANSPORT_ROWS: dict[str, dict[str, Any]] = {  # "full": global path, 512 modes,
 }
 """Rows of the ablation on transport: entries of the config beside the task's own.
 
-What the default lacks (penalty, fibers, commutator, product layers) is added, not left out; a row "A, B" differs from row "A" by
-B alone (:func:`compared_with`), all others from "full".
+What the default lacks (penalty, fibers, commutator, product layers) is added, not left out; a row "A, B" differs from
+row "A" by B alone (:func:`compared_with`), all others from "full".
 """
 OTHER_ROWS: dict[str, dict[str, Any]] = {
     "full": {},

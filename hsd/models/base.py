@@ -125,6 +125,11 @@ class Operator(nn.Module):
         reads no fiber."""
         return None
 
+    @classmethod
+    def idle_entries(cls, config: ModelConfig) -> frozenset[str]:
+        """Entries of that config whose values change neither model nor training."""
+        return frozenset()
+
     def forward(self, batch: Batch, domain: Domain) -> Prediction:
         """Predict on any domain that fits.  Raises InputError (other_signature, other_mesh)."""
         found = Signature.of(domain)

@@ -141,6 +141,10 @@ class HSD(Operator):
         reads = config.variant == "spectral" and config.fiber in ("resolvent", "both")
         return config.fiber_lifts if reads else None
 
+    @classmethod
+    def idle_entries(cls, config: HSDConfig) -> frozenset[str]:
+        return frozenset() if config.variant == "spectral" and config.layers else frozenset({"penalty"})
+
     def predict(self, batch: Batch, domain: Domain) -> Prediction:
         reference = reference_coefficients(batch, domain)
         holds = self.conserves if domain.reference_name is None else None

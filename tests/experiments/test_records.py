@@ -61,6 +61,14 @@ def test_a_model_that_is_built_differently_by_now_has_no_record():
     assert not is_of({**record(), "schema": "older"}, ENTRY)
 
 
+def test_an_entry_that_changes_nothing_does_not_tell_records_apart():
+    for entries, idle in ({"variant": "paper"}, True), ({"layers": 0}, True), ({"layers": 2}, False):
+        entry = replace(ENTRY, model="hsd", config=entries)
+        built = asdict(HSD.make_config(entry.task, **entries)) | {"penalty": 0.7}
+        one = record(model="hsd", config=entries, model_config=built, model_version=HSD.version)
+        assert is_of(one, entry) == idle
+
+
 def test_a_record_of_an_older_version_of_its_model_is_not_done(tmp_path, monkeypatch):
     monkeypatch.setattr(HSD, "version", 1, raising=False)
     records = Records(tmp_path)
