@@ -190,10 +190,11 @@ def run_words(run: Run) -> str:
     if status.state == "done" and share_done(run.log, run.steps) < 1:
         best = min(run.log, key=lambda e: e["validation"])["epoch"] + 1
         return f"Finished before the end of its schedule, with the best weights, of epoch {best}."
+    way = "“Use best weights” makes a checkpoint of it as it is." if run.log else ""
     return {
         "new": "Not started.",
-        "paused": "Paused; its whole state is saved.",
-        "stopped": "Stopped; its whole state is saved.",
+        "paused": f"Paused; its whole state is saved. {way}".strip(),
+        "stopped": f"Stopped; its whole state is saved, “Resume” goes on. {way}".strip(),
         "done": "Finished.",
     }.get(status.state, "")
 
