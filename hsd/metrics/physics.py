@@ -9,12 +9,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from hsd.metrics.field import ratio
+from hsd.metrics.field import form_norm, ratio
 from hsd.metrics.pair import Pair
 from hsd.metrics.yardstick import apply
 
 ALPHA = 2.0
 """Factor in the exponent of the spectral fidelity."""
+ROUNDING = 1e-6
+"""Harmonic parts below this share of a field's size are rounding of single precision."""
 
 
 def gradient_fidelity(pair: Pair) -> Tensor:
@@ -70,10 +72,14 @@ def flux_drift(pair: Pair) -> Tensor:
 
 
 def harmonic_drift(pair: Pair) -> Tensor:
-    """‖h_p − h_g‖ / ‖h_g‖ of the coefficients h = Γᵀ⋆ω in the orthonormal harmonic fields, (B,)."""
+    """‖h_p − h_g‖ / ‖h_g‖ of the coefficients h = Γᵀ⋆ω in the orthonormal harmonic fields, (B,).
+
+    Sizes below ROUNDING ‖ω_g‖_⋆ are those of data in single precision and count as zero.
+    """
     harmonic = pair.yardstick.harmonic
-    error, truth = pair.form_error @ harmonic, pair.forms_g @ harmonic
-    return ratio(torch.linalg.vector_norm(error, dim=1), torch.linalg.vector_norm(truth, dim=1))
+    least = ROUNDING * form_norm(pair.yardstick, pair.forms_g)
+    sizes = (torch.linalg.vector_norm(x @ harmonic, dim=1) for x in (pair.form_error, pair.forms_g))
+    return ratio(*(torch.where(size < least, torch.zeros_like(size), size) for size in sizes))
 
 
 def divergence_residual(pair: Pair) -> Tensor:

@@ -9,7 +9,7 @@ second alone, and a widget first drawn without a value shows its default and sen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import inf
 from time import monotonic
@@ -192,9 +192,16 @@ def bound_multiselect(
     """A list to choose several from; the field is a tuple in the order of choosing."""
     value = tuple(v for v in read(get_state(), path) if v in options)
     _fitting(path, value)
-    bind = _bind(path, name, list(value), tuple, on_change)
+    bind = _bind(path, name, list(value), partial(_known, {format_func(v): v for v in options}), on_change)
     (where or st).multiselect(label, list(options), list(value), format_func=format_func, **bind, **more)
     return value
+
+
+def _known(by_text: Mapping[str, str], chosen: Sequence[str]) -> tuple[str, ...]:
+    """The options chosen.  The browser sends their texts; Streamlit gives one that has changed since as it came, which
+    is an option only where it is the text of one."""
+    options = set(by_text.values())
+    return tuple(dict.fromkeys(by_text.get(v, v) for v in chosen if v in by_text or v in options))
 
 
 def bound_tabs(path: str, titles: Sequence[str]) -> list:

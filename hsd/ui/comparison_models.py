@@ -76,20 +76,37 @@ def shipped_labels(task: str) -> tuple[str, ...]:
 
 def own_runs(names: Set[str | None], chosen: Sequence[str] = ()) -> dict[str, str]:
     """Finished runs and checkpoints brought, of the tasks named (None: of own data), and the chosen ones, whatever
-    became of them → their names."""
+    became of them → what lists call them: the same whatever the task in force is, and never two the same."""
     from hsd.training.jobs import runs_folder
 
-    root, out = runs_folder(), {}
-    for path in checkpoint_files.kept():
+    root = runs_folder()
+    runs = sorted(root.glob("*/model.safetensors"), key=_when, reverse=True) if root.is_dir() else []
+    found: dict[str, str] = {}
+    for path in (*checkpoint_files.kept(), *runs):
         manifest = _json(str(path.with_suffix(".json")), stamp(path)[0])
-        if manifest is not None and manifest.get("task") in names:
-            out[path.parent.name] = file_title(path, str(manifest.get("model")))
-    folders = sorted(root.glob("*/model.json"), key=lambda f: f.stat().st_mtime, reverse=True) if root.is_dir() else ()
-    for file in folders:
-        manifest = _json(str(file), file.stat().st_mtime_ns)
-        if manifest is not None and manifest.get("task") in names:
-            out[file.parent.name] = run_title(file.parent.name, str(manifest.get("model")))
-    return out | {name: run_title(name) for name in chosen if name not in out}
+        key = path.parent.name
+        if manifest is not None and (manifest.get("task") in names or key in chosen):
+            model = str(manifest.get("model"))
+            found[key] = file_title(path, model) if KEY.fullmatch(key) else run_title(key, model)
+            if manifest.get("task") is None and (data := _data_of(path.parent)):
+                found[key] += f" · {data}"
+    found |= {name: run_title(name) for name in chosen if name not in found}
+    counts = Counter(found.values())
+    return {key: title if counts[title] == 1 else f"{title} · {key[:8]}" for key, title in found.items()}
+
+
+def _when(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0  # just deleted
+
+
+def _data_of(folder: Path) -> str:
+    """Name of the dataset file of a run of own data, "" where that is not known."""
+    file = folder / "run.json"
+    told = _json(str(file), int(_when(file))) or {}
+    return Path(str(told.get("data") or "")).name
 
 
 def file_title(path: Path, model: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -84,7 +85,7 @@ def _file_widgets(ready: Ready | None) -> None:
     if ready is None or task_files.refused():
         task_files.file_box()
         return
-    _steps(ready.task.config.n_samples - 1)
+    _steps(ready.task.config.n_samples - 1, of_file=True)
     with st.expander("Another dataset file"):
         task_files.file_box()
 
@@ -106,24 +107,26 @@ def _sample_widgets(state: AppState, ready: Ready | None, compose_here: bool) ->
     )  # fmt: skip
 
 
-def _steps(last: int = 0) -> None:
-    """Number of the sample, and steps through them; ``last``: of a file, whose samples have no seed."""
+def _steps(last: int = 0, of_file: bool = False) -> None:
+    """Number of the sample, and steps through them; ``last``: of a file, whose samples have no seed (0: no end)."""
     left, right = st.columns(2)
-    bound_number("Sample", "comparison.sample", 0, last or 999_999, 1, where=left)
-    if last:
-        right.caption(f"0 to {last}, those of the file")
+    asked, last = get_state().comparison.sample, last or 999_999
+    bound_number("Sample", "comparison.sample", 0, last, 1, where=left)
+    if of_file:
+        lost = f"There is no sample {asked}; the last one is shown. " if asked > last else ""
+        right.caption(f"{lost}0 to {last}, those of the file")
     else:
         bound_number("Seed", "seed", 0, 2**31 - 1, 1, where=right)
     left, right = st.columns(2)
     options = {"on_click": _stepped, "width": "stretch"}
-    left.button("Prev :gray[J]", key="comparison:previous", args=(-1,), **options)
-    right.button("Next :gray[K]", key="comparison:next", args=(1,), **options)
-    key_steps("comparison", {"j": -1, "k": 1}, _stepped)
+    left.button("Prev :gray[J]", key="comparison:previous", args=(-1, last), **options)
+    right.button("Next :gray[K]", key="comparison:next", args=(1, last), **options)
+    key_steps("comparison", {"j": -1, "k": 1}, partial(_stepped, last=last))
 
 
-def _stepped(by: int) -> None:
+def _stepped(by: int, last: int) -> None:
     st.session_state[STEP] = 1 if by > 0 else -1
-    update(**{"comparison.sample": max(get_state().comparison.sample + by, 0)})
+    update(**{"comparison.sample": min(max(get_state().comparison.sample + by, 0), last)})
 
 
 def _model_widgets(state: AppState, ready: Ready | None) -> None:

@@ -27,10 +27,12 @@ def metrics_of(yardstick):
 
 
 def score_rows(answers: Mapping[Model, Mapping[str, float]], metrics: Mapping) -> dict[str, list]:
-    """One row a model, one column a metric (by its title); None where the model has no such number."""
+    """One row a model, one column a metric (by its title); None where the model has no such number, or where it is
+    relative to a truth of size zero."""
     rows: dict[str, list] = {MODEL: [model.title for model in answers]}
     for name, metric in metrics.items():
         values = [scores.get(name) for scores in answers.values()]
+        values = [value if value is not None and np.isfinite(value) else None for value in values]
         if any(value is not None for value in values):
             rows[metric.title] = values
     return rows
