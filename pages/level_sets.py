@@ -23,6 +23,8 @@ def main(subject: Subject) -> None:
     levels = view.levels_of(state, ready, found)
     panels.canvas(state, ready, levels)
     refusals(state, ready)
+    if noise := view.noise_words(ready):
+        st.info(noise)
     if missing := shared.missing_words(state, ready):
         st.info(missing)
     panels.numbers(state, ready, levels, found)

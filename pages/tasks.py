@@ -4,6 +4,7 @@ from functools import partial
 
 import streamlit as st
 
+from hsd.data.schema import VECTORS
 from hsd.ui import task_card, task_export, task_files
 from hsd.ui import task_view as view
 from hsd.ui.bound import bound_number, bound_segments, bound_selectbox, bound_toggle
@@ -46,11 +47,12 @@ def controls(ready) -> None:
         key_steps("tasks", {"j": -1, "k": 1}, partial(stepped, last=last))
         if name != view.OWN:
             bound_segments("Nodes", "tasks.nodes", view.nodes_of(get_state()), lambda n: str(n) if n else "default")
-        if ready:
+        if ready and ready.sample.target.reading != VECTORS:
             st.button(
                 "Compare models on it", key="tasks:compare", icon=":material/compare:", width="stretch",
                 on_click=hand_over, help="Opens Model Comparison with this sample.",
             )  # fmt: skip
+        if ready:
             bound_segments("Split", "tasks.split", ready.splits, view.SPLITS.get)
             if ready.mesh.dim == 3:
                 bound_segments("Draw", "tasks.space", view.SPACES, view.SPACES.get)
@@ -133,9 +135,10 @@ def record(ready) -> None:
     if ready.data is not None:
         schema = ready.data.schema
         made = f" of the task {schema.task}" if schema.task else ""
-        st.markdown(
-            f"{ready.data.path.name}: {ready.data.n_samples} samples{made} on {len(ready.data.meshes)} mesh(es)."
-        )
+        n = len(ready.data.meshes)
+        st.markdown(f"{ready.data.path.name}: {ready.data.n_samples} samples{made} on {n} mesh{'es' if n > 1 else ''}.")
+        if ready.data.target_spec.reading == VECTORS:
+            st.markdown("Models are trained on forms: make forms of these node vectors (hsd.flat, hsd.flat_flux).")
 
 
 def data(state, ready) -> None:
@@ -144,7 +147,8 @@ def data(state, ready) -> None:
     config = {name: st.column_config.NumberColumn(format="%.5g") for name in ("least", "largest", "‖·‖² in ⋆")}
     config["of the target's"] = st.column_config.NumberColumn(format="percent")
     st.dataframe(rows, hide_index=True, column_config=config, key="tasks/data")
-    st.caption("Least and largest value (of vectors: length) at the nodes; ‖·‖² of the cochain; at the last time.")
+    last = "; at the last time" if ready.sample.states is not None else ""
+    st.caption(f"Least and largest value (of vectors: length) at the nodes; ‖·‖² of the cochain{last}.")
     if ready.sample.states is not None:
         st.dataframe(
             {"t": ready.sample.times.tolist(), **{k: v.tolist() for k, v in view.history_of(ready).items()}},
@@ -224,5 +228,5 @@ def main() -> None:
     details(state, ready)
 
 
-with page("Tasks", "Input and ground truth of six physical problems, sample by sample.", domain):
+with page("Tasks", "Input and ground truth of six physical problems or of your own file, sample by sample.", domain):
     main()

@@ -11,6 +11,7 @@ from hsd.ui import task_files, training_live
 from hsd.ui import training_runs as runs
 from hsd.ui.bound import bound_multiselect, bound_number, bound_selectbox, bound_slider, bound_toggle
 from hsd.ui.export import download_row, figure_html, table_csv
+from hsd.ui.markdown import literal
 from hsd.ui.page import Domain, device_words, page
 from hsd.ui.state import get_state, update
 from hsd.ui.task_view import OWN, loaded, place_of
@@ -49,13 +50,16 @@ def chosen(found) -> str:
 def invitation(state) -> None:
     """Nothing was trained yet: what would be learned, and the one click that starts."""
     choice = state.training
-    if choice.task == OWN:
+    if choice.task == OWN and not state.tasks.file:
         st.info("Give a dataset file at the left; then press **Start training**. Its samples are shown on Tasks.")
         return
-    about = task(choice.task)
+    if choice.task == OWN:
+        what = f"what {literal(task_files.path_of(state.tasks.file).name)} holds"
+    else:
+        what = f"{task(choice.task).title.lower()}: {task(choice.task).equation}"
     st.markdown(
-        f"No run yet. **Start training** at the left teaches a model {about.title.lower()}: {about.equation}. "
-        "With the quick settings it takes about a minute on a CPU; the page may be closed meanwhile."
+        f"No run yet. **Start training** at the left teaches a model {what}. With the quick settings it takes about a "
+        "minute on a CPU; the page may be closed meanwhile."
     )
     st.button("Start training", key="training:start2", type="primary", on_click=runs.start, args=(spec_of,))
     ready = loaded(runs_state(state))

@@ -344,7 +344,16 @@ def predictor_of(model: Model, task: Task, ground: Ground, device: str, progress
     check_task(model, task)
     _check_mesh(model, task, ground)
     domain = domain_of(model, task, ground, device, progress)
-    return _predictor(str(model.path), stamp(model.path), ground.mesh.content_hash, device, domain)
+    try:
+        return _predictor(str(model.path), stamp(model.path), ground.mesh.content_hash, device, domain)
+    except InputError as error:
+        if error.kind != "other_signature":
+            raise
+        raise InputError(
+            f"{model.title} was trained on other fields than {task.equation}; choose a model that was trained on data "
+            f"like {task.title}.",
+            "other_signature",
+        ) from error
 
 
 @st.cache_resource(max_entries=24, show_spinner=False)

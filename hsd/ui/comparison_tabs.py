@@ -13,6 +13,7 @@ from hsd.ui import comparison_models as models
 from hsd.ui import comparison_tables as tables
 from hsd.ui import comparison_view as view
 from hsd.ui.comparison_answers import Ready
+from hsd.ui.comparison_code import path_here
 from hsd.ui.comparison_models import Model
 from hsd.ui.comparison_panels import PICK
 from hsd.ui.comparison_work import Outcome
@@ -135,11 +136,18 @@ def test_tab(ready: Ready, found: Mapping[Model, Outcome]) -> None:
     if rows[tables.MODEL]:
         _numbers(rows, "comparison/test", metrics)
         st.caption("Means over the test part, read once by the benchmark that made the checkpoint.")
-    if missing:
+    own = [model for model in found if model.key.startswith(models.RUN)]
+    shipped = [title for title in missing if title not in [model.title for model in own]]
+    if shipped:
         st.caption(
-            f"No test numbers came with: {', '.join(missing)}. The test part is read once, when all runs of a table "
-            "are done; until then Benchmarks has their validation numbers. Own runs: `python -m hsd evaluate`."
+            f"No test numbers came with: {', '.join(shipped)}. The test part is read once, when all runs of a table "
+            "are done; until then Benchmarks has their validation numbers."
         )
+    if own:
+        data = f" --data {path_here(str(ready.file.data.path))}" if ready.file is not None else ""
+        st.caption("Own runs and files are measured on the test part by:")
+        lines = [f"python -m hsd evaluate {path_here(str(m.path))}{data} --part test" for m in own]
+        st.code("\n".join(lines), language="bash")
 
 
 def export_tab(state: AppState, ready: Ready, found: Mapping[Model, Outcome], scene: Scene) -> None:

@@ -157,6 +157,7 @@ def test_tab(state: AppState, ready: Ready) -> None:
         return
     titles = {m.key: m.title for m in found.found}
     if len(titles) > 1:
+        update(**{"levels.favourite": view.favourite_of(get_state(), found)})
         bound_selectbox("Model that is to be right", "levels.favourite", list(titles), titles.get)
     state = get_state()
     cases = view.cases_of(state, found, state.levels.step)

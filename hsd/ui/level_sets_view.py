@@ -32,6 +32,9 @@ from hsd.viz.scene import Scene
 from hsd.viz.style import Ink
 from hsd.viz.task_scene import Place, symbol_of
 
+NOISE = 0.02
+"""Vorticity of the truth's cochain, of that of its node values, below which the latter is discretisation error."""
+
 
 @dataclass(frozen=True, eq=False)
 class Levels:
@@ -128,8 +131,31 @@ def field_words(ready: Ready) -> str:
         return f"Level sets of {target.title}."
     if ready.mesh.dim == 2:
         of = "δ of the flux 1-form" if target.reading == "flux" else "⋆d of the circulation 1-form"
-        return f"Level sets of the vorticity's size |ω|, ω = {of}, at the vertices."
+        return (
+            f"Level sets of the vorticity's size |ω|, ω = {of} that one flat map makes of node values, at the vertices."
+        )
     return f"Level sets of the length of {target.title}; drawn where the components in the ball meet z = 0."
+
+
+def noise_words(ready: Ready) -> str:
+    """A sentence where the truth has no vorticity but what sharp and flat make of it, "" elsewhere."""
+    return _noise_words(ready.key, ready) if ready.sample.target.is_vector and ready.mesh.dim == 2 else ""
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _noise_words(key: tuple, _ready: Ready) -> str:
+    from hsd.metrics.pair import Pair
+
+    yardstick = comparison_models.yardstick_of(_ready.task, _ready.ground)
+    form, nodes = _ready.sample.target.values, shared.truth_of(_ready)[None]
+    own = Pair.of_forms(yardstick, form, form).vorticities[1]
+    seen = Pair.of_nodes(yardstick, nodes, nodes).vorticities[1]
+    if float(own.norm()) > NOISE * float(seen.norm()):
+        return ""
+    return (
+        "The truth of this sample has no vorticity: what is drawn is the discretisation error of node values. Compare "
+        "its length on Model Comparison, or train on a potential of it (a 0-form), whose level sets mean something."
+    )
 
 
 def caption(state: AppState, ready: Ready) -> str:
@@ -162,9 +188,12 @@ def cases_of(state: AppState, found: Pass, step: int):
 
 
 def favourite_of(state: AppState, found: Pass) -> str:
-    """The model that is to be right: the state's where it takes part, else the first."""
+    """The model that is to be right: the state's where it takes part, else the first HSD, else the first."""
     keys = [m.key for m in found.found]
-    return state.levels.favourite if state.levels.favourite in keys else next(iter(keys), "")
+    if state.levels.favourite in keys:
+        return state.levels.favourite
+    own = [m.key for m in found.found if comparison_models.manifest_of(m)["model"] == "hsd"]
+    return next(iter([*own, *keys]), "")
 
 
 def case_rows(found: Pass, cases) -> dict[str, list]:

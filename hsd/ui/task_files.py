@@ -52,7 +52,8 @@ def path_of(reference: str) -> Path:
         raise InputError("This server takes uploaded dataset files only, no paths.", "no_paths")
     path = Path(reference).expanduser()
     if not path.is_file():
-        raise InputError(f"There is no file {path}; give the path of a dataset file (.npz).", "no_file")
+        what = f"{path} is a folder" if path.is_dir() else f"There is no file {path}"
+        raise InputError(f"{what}; give the path of a dataset file (.npz).", "no_file")
     return path
 
 

@@ -219,7 +219,7 @@ def domain_of(state: AppState, ready: Loaded | None) -> Domain:
 def provenance_record(state: AppState, ready: Loaded) -> dict[str, str]:
     """What the picture and every exported file were made from."""
     mesh = ready.mesh
-    out = {"task": ready.task.name if ready.task else "none", "sample": str(ready.key[-1])}
+    out = {"task": ready.task.name if ready.task else "own data", "sample": str(ready.key[-1])}
     if ready.task is not None:
         out |= {"seed": str(state.seed), "nodes": str(state.tasks.nodes or ready.task.config.n_nodes)}
     else:

@@ -287,3 +287,13 @@ def test_closed_forms_of_scaled_and_opposite_predictions():
         assert (opposite["gradient_fidelity"] <= 1e-12).all()
         assert torch.allclose(half["relative_l2"], torch.full_like(half["mse"], 0.5), rtol=1e-14)
         assert torch.allclose(half["spectral_fidelity"], torch.full_like(half["mse"], np.exp(-1.0)), rtol=1e-12)
+
+
+def test_the_harmonic_drift_of_a_truth_whose_harmonic_part_is_rounding_is_that_of_a_truth_without_one():
+    case = ("torus", 1, "circulation")
+    yardstick, ground = yardstick_of(*case), ground_of(case[0])
+    u = np.random.default_rng(3).standard_normal((2, ground.mesh.complex.n(0)))
+    f = torch.from_numpy(np.float32(u @ ground.dec.d(0).T).astype(float))  # exact, but for single precision
+    h = torch.from_numpy(ground.solver.harmonic(1).orthonormal[:, :1].T)
+    drift = score(yardstick, prediction_form=torch.stack([f[0], f[1] + h[0]]), truth_form=f)
+    assert each(drift, "cochain_harmonic_drift") == [0.0, float("inf")]

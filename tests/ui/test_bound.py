@@ -137,3 +137,9 @@ def test_so_do_the_widgets_of_both_composers():
     assert (found["compose/dial0"], found["compose/dial1"]) == ([0.5], [-1.25])
     assert found["comparison:source"] == 2, "after the next one and the first"
     assert [found[f"comparison:dial:velocity:{i}"] for i in range(2)] == [[pytest.approx(r / 2)] for r in reach]
+
+
+def test_texts_of_options_that_have_changed_meanwhile_become_no_values():
+    by_text = {"HSD · mine": "run-a", "FNO-3D": "run-b"}
+    assert bound._known(by_text, ["HSD · mine", "run-b", "HSD"]) == ("run-a", "run-b")
+    assert bound._known(by_text, ["run-a", "HSD · mine"]) == ("run-a",)

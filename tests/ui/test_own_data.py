@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +13,14 @@ import pytest
 
 from hsd.data.dataset import Dataset
 from hsd.data.splits import PARTS
+from hsd.data.tasks.base import FieldSpec
 from hsd.training import jobs
 from hsd.training.config import TrainingConfig
 from hsd.training.evaluate import evaluate
 from hsd.training.loading import predictors
 from hsd.training.run import RunSpec, make_folder, run
-from tests.data.datasets import N, write
+from hsd.ui import comparison_models
+from tests.data.datasets import N, contents, write
 from tests.training.conftest import make_dataset
 from tests.ui.app_pages import good, page_of, press, said, scene, widget
 from tests.ui.checkpoints import make_checkpoints
@@ -93,6 +96,8 @@ def test_runs_on_ones_own_file_are_compared_with_the_numbers_of_evaluate(one):
         assert "g (0-form, scalar) ↦ v (1-form, flux)" in said(app)
     last = good(opened("model_comparison", one, *runs, case=999))
     assert state(last).comparison.sample == N - 1
+    assert "There is no sample 999; the last one is shown" in said(last)
+    assert good(press(last, "comparison:next")) and state(last).comparison.sample == N - 1
     assert good(press(last, "comparison:previous")) and state(last).comparison.sample == N - 2
 
 
@@ -152,7 +157,7 @@ def test_models_of_other_data_are_a_sentence_each(one, several, place):
     app = opened("model_comparison", one, other)
     assert "was trained on ellipsoid_aerodynamics, not on data like mine.npz" in app.warning[0].value
     app = opened("model_comparison", aero, trained("run-a", one))
-    assert "another task than this domain's" in app.warning[0].value
+    assert "was trained on other fields than" in app.warning[0].value
     app = page_of("model_comparison", 120, problem="toroidal_transport", models="fno3d", runs=bound, remesh=300).run()
     assert any("choose “Own dataset file”" in w.value for w in app.warning)
 
@@ -163,6 +168,32 @@ def test_shipped_models_take_part_on_a_file_of_their_task(place):
     app = good(opened("model_comparison", aero, models="hsd~fno3d", case=2))
     table = next(d.value for d in app.dataframe if "Relative L²" in d.value.columns)
     assert list(table["model"]) == ["HSD", "FNO-3D"]
+
+
+def test_runs_are_called_the_same_whatever_task_is_in_force(one, place):
+    run_ids = [trained("run-a", one), trained("run-b", one, "geo_fno", width=4)]
+    own = comparison_models.own_runs({"torus_helmholtz"}, run_ids)
+    assert own == {k: v for k, v in comparison_models.own_runs({None}, run_ids).items() if k in run_ids}
+    assert all(title.endswith("· mine.npz") for title in own.values())
+    chosen = comparison_models.own_runs({None}, (*run_ids, "gone-1", "gone-2"))
+    assert len(set(chosen.values())) == len(chosen)
+    app = page_of("model_comparison", 120, problem="torus_helmholtz", runs="~".join(run_ids), remesh=300).run()
+    assert not app.exception and state(app).own_runs == tuple(run_ids)
+    widget(app, "state:comparison.task").set_value("own")
+    app.run()
+    assert not app.exception and state(app).own_runs == tuple(run_ids)
+
+
+def test_a_truth_without_vorticity_has_no_level_sets_but_a_sentence(one, place):
+    from hsd.dec.operators import DEC
+
+    told = contents("one")
+    closed = told["inputs"]["g"] @ DEC(told["meshes"]).d(0).T
+    schema = replace(told["schema"], target=FieldSpec("v", 1, "circulation"), fields={})
+    more = {"coefficients": None, "fields": ()}
+    file = write(place / "closed.npz", "one", target=closed, schema=schema, **more)
+    assert "has no vorticity" in said(good(opened("level_sets", file)))
+    assert "has no vorticity" not in said(good(opened("level_sets", one)))
 
 
 def test_without_a_file_one_is_asked_for_and_a_lost_one_is_a_sentence(place):
