@@ -312,10 +312,11 @@ def _lines(state: AppState, ready: Ready, found, board: draw.Board) -> None:
 
 def refusals(state: AppState, ready: Ready) -> None:
     """One sentence for each model that takes no part, and a way on."""
+    keys = {model.title: model.key for model in ready.models}
     for title, sentence in ready.refused.items():
         left, right = st.columns([8, 2], vertical_alignment="center")
         left.warning(sentence)
-        run = title.removeprefix(models.RUN)
+        run = keys.get(title, title).removeprefix(models.RUN)
         if run in state.own_runs or title in state.comparison.models:
             right.button("Leave it out", key=f"comparison:out:{run}", on_click=_left_out, args=(run,), width="stretch")
 

@@ -178,7 +178,8 @@ def test_runs_are_called_the_same_whatever_task_is_in_force(one, place):
     chosen = comparison_models.own_runs({None}, (*run_ids, "gone-1", "gone-2"))
     assert len(set(chosen.values())) == len(chosen)
     app = page_of("model_comparison", 120, problem="torus_helmholtz", runs="~".join(run_ids), remesh=300).run()
-    assert not app.exception and state(app).own_runs == tuple(run_ids)
+    assert not app.exception and state(app).own_runs == tuple(run_ids) and len(app.warning) == 2
+    assert {b.key for b in app.button} >= {f"comparison:out:{run_id}" for run_id in run_ids}
     widget(app, "state:comparison.task").set_value("own")
     app.run()
     assert not app.exception and state(app).own_runs == tuple(run_ids)
