@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from hsd.cli_progress import Progress
 from hsd.cli_text import table, whole_number
+from hsd.errors import InputError
 
 NOTE = """error: mean relative L2 of node values over the samples, realised on each mesh by the task's own solver; modes
 are those of the mesh, no weight is changed.  ratio: error / error on the mesh of training.  to fine: the same against
@@ -23,9 +26,33 @@ def add_command(commands: argparse._SubParsersAction) -> None:
     move.add_argument("--samples", type=whole_number, default=None, help="samples, at most (64)")
     move.add_argument("--part", choices=("test", "validation"), default="test", help="whose samples (test)")
     move.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
-    move.add_argument("--json", type=Path, default=None, metavar="F", dest="to", help="also write the rows to a file")
+    move.add_argument(
+        "--json",
+        type=Path,
+        default=None,
+        metavar="F",
+        dest="to",
+        help="put the rows into a file, where they replace those of the same checkpoints, and leave all others",
+    )
     move.add_argument("--progress", action="store_true", help="report progress even where there is no terminal")
     move.set_defaults(run=run_transfer)
+
+
+def joined(path: Path, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows beside those of other checkpoints that a file has, by checkpoint and then as they come.
+
+    Raises InputError (bad_table) where the file holds something else.
+    """
+    if not path.is_file():
+        return rows
+    try:
+        before = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(before, list):
+            raise TypeError("no list")
+        kept = [row for row in before if row["checkpoint"] not in {new["checkpoint"] for new in rows}]
+    except (ValueError, TypeError, KeyError) as error:
+        raise InputError(f"{path} is no table of transfer errors; name another file.", "bad_table") from error
+    return sorted(kept + rows, key=lambda row: row["checkpoint"])
 
 
 def run_transfer(args: argparse.Namespace) -> None:
@@ -38,7 +65,7 @@ def run_transfer(args: argparse.Namespace) -> None:
     with Progress(sys.stderr if live or args.progress else None, live) as progress:
         rows = transfer(args.checkpoints, args.nodes or NODES, n_samples, args.device, progress, args.part)
     if args.to:
-        write_atomically(args.to, text_of([rounded(row.as_dict()) for row in rows]).encode())
+        write_atomically(args.to, text_of(joined(args.to, [rounded(row.as_dict()) for row in rows])).encode())
     lines = [
         [
             row.checkpoint,

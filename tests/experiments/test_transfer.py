@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from hsd.cli import main
+from hsd.cli_transfer import joined
 from hsd.data.dataset import Dataset
 from hsd.data.ground import Ground
 from hsd.data.plan import Plan
@@ -132,3 +133,14 @@ def test_the_command_prints_all_rows_and_writes_them(tmp_path, folder, capsys):
     written = json.loads((tmp_path / "t.json").read_text())
     assert [r["n_nodes"] for r in written] == [300, 200] and "300 (trained)" in said
     assert f"{written[1]['error']:.4f}" in said and f"{written[1]['ratio']:.3f}" in said
+
+
+def test_rows_replace_those_of_the_same_checkpoint_in_the_file_alone(tmp_path):
+    file = tmp_path / "t.json"
+    file.write_text(json.dumps([{"checkpoint": name, "error": 1.0} for name in ("c", "a", "a")]))
+    rows = joined(file, [{"checkpoint": name, "error": error} for name, error in (("b", 2.0), ("a", 3.0))])
+    assert [(row["checkpoint"], row["error"]) for row in rows] == [("a", 3.0), ("b", 2.0), ("c", 1.0)]
+    for text in ("[1]", "{}", "no json"):
+        file.write_text(text)
+        with pytest.raises(InputError, match="no table of transfer errors"):
+            joined(file, [{"checkpoint": "a"}])
