@@ -8,7 +8,7 @@ from hsd.data.schema import VECTORS
 from hsd.ui import task_card, task_export, task_files
 from hsd.ui import task_view as view
 from hsd.ui.bound import bound_number, bound_segments, bound_selectbox, bound_toggle
-from hsd.ui.browser import key_steps
+from hsd.ui.browser import previous_and_next
 from hsd.ui.export import download_row, figure_html, table_csv
 from hsd.ui.page import page
 from hsd.ui.space import figure_ink
@@ -40,11 +40,7 @@ def controls(ready) -> None:
         bound_number("Sample", "tasks.sample", 0, last, 1, where=left)
         if name != view.OWN:
             bound_number("Seed", "seed", 0, 2**31 - 1, 1, where=right)
-        left, right = st.columns(2)
-        options = {"on_click": stepped, "width": "stretch"}
-        left.button("Prev :gray[J]", key="tasks:previous", args=(-1, last), **options)
-        right.button("Next :gray[K]", key="tasks:next", args=(1, last), **options)
-        key_steps("tasks", {"j": -1, "k": 1}, partial(stepped, last=last))
+        previous_and_next("tasks", partial(stepped, last=last))
         if name != view.OWN:
             bound_segments("Nodes", "tasks.nodes", view.nodes_of(get_state()), lambda n: str(n) if n else "default")
         if ready and ready.sample.target.reading != VECTORS:

@@ -135,3 +135,11 @@ def key_steps(name: str, keys: Mapping[str, int], on_steps: Callable[[int], None
     with st.container(key=f"hsd-keys-holder-{name}", height=1, border=False, gap=None):
         data = {"keys": dict(keys), "session": memory["session"]}
         _keys(key=f"hsd-keys-{name}", data=data, height=1, on_steps_change=changed)
+
+
+def previous_and_next(name: str, on_steps: Callable[[int], None]) -> None:
+    """Buttons ``NAME:previous`` and ``NAME:next``, which the keys J and K press too."""
+    left, right = st.columns(2)
+    left.button("Prev :gray[J]", key=f"{name}:previous", on_click=on_steps, args=(-1,), width="stretch")
+    right.button("Next :gray[K]", key=f"{name}:next", on_click=on_steps, args=(1,), width="stretch")
+    key_steps(name, {"j": -1, "k": 1}, on_steps)

@@ -23,7 +23,7 @@ from hsd.ui.bound import (
     fill,
     is_old,
 )
-from hsd.ui.browser import key_steps
+from hsd.ui.browser import previous_and_next
 from hsd.ui.comparison_answers import Ready
 from hsd.ui.comparison_lines import lines_scene, theme_of
 from hsd.ui.comparison_models import Model
@@ -117,11 +117,7 @@ def _steps(last: int = 0, of_file: bool = False) -> None:
         right.caption(f"{lost}0 to {last}, those of the file")
     else:
         bound_number("Seed", "seed", 0, 2**31 - 1, 1, where=right)
-    left, right = st.columns(2)
-    options = {"on_click": _stepped, "width": "stretch"}
-    left.button("Prev :gray[J]", key="comparison:previous", args=(-1, last), **options)
-    right.button("Next :gray[K]", key="comparison:next", args=(1, last), **options)
-    key_steps("comparison", {"j": -1, "k": 1}, partial(_stepped, last=last))
+    previous_and_next("comparison", partial(_stepped, last=last))
 
 
 def _stepped(by: int, last: int) -> None:
