@@ -99,10 +99,10 @@ def _of_seeds(task: str) -> list[Entry]:
     return [Entry(m, task, m, {}, MINUTES, seed=seed) for m in ("hsd", *BASELINES) for seed in MORE_SEEDS]
 
 
-TRANSPORT_ROWS: dict[str, dict[str, Any]] = {  # "full": global path, 512 modes, 12 tied layers
+TRANSPORT_ROWS: dict[str, dict[str, Any]] = {  # "full": global path, penalty, 512 modes, 12 tied layers
     "full": {},
     "without global path": {"global_path": False},
-    "with stability penalty": {"penalty": 0.3},
+    "without stability penalty": {"penalty": 0.0},
     "product layers": {"products": 4},
     "resolvent fiber": {"fiber": "resolvent"},
     "grid fiber": {"fiber": "grid"},
@@ -120,8 +120,8 @@ TRANSPORT_ROWS: dict[str, dict[str, Any]] = {  # "full": global path, 512 modes,
 }
 """Rows of the ablation on transport: entries of the config beside the task's own.
 
-What the default lacks (penalty, fibers, commutator, product layers) is added, not left out; a row "A, B" differs from
-row "A" by B alone (:func:`compared_with`), all others from "full".
+What the default lacks (fibers, commutator, product layers) is added, not left out; a row "A, B" differs from row "A" by
+B alone (:func:`compared_with`), all others from "full".
 """
 OTHER_ROWS: dict[str, dict[str, Any]] = {
     "full": {},

@@ -110,7 +110,7 @@ class HSD(Operator):
     reads = "cochains through their Hodge coefficients"
     Config = HSDConfig
     task_config: ClassVar = {
-        "toroidal_transport": {"layers": 12, "n_modes": 512, "lift": 2, "fiber": "none"},
+        "toroidal_transport": {"layers": 12, "n_modes": 512, "penalty": 0.3, "lift": 2, "fiber": "none"},
         "vorticity_dynamics": {"flow": 32, "n_modes": 256, "channels": 1, "global_path": False, "fiber": "none"},
         "magnetostatics": {"lift": 2, "fiber_lifts": 2},
         "external_aerodynamics": {
