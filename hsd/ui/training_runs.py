@@ -194,7 +194,7 @@ def run_words(run: Run) -> str:
     return {
         "new": "Not started.",
         "paused": f"Paused; its whole state is saved. {way}".strip(),
-        "stopped": f"Stopped; its whole state is saved, “Resume” goes on. {way}".strip(),
+        "stopped": f"Stopped; its whole state is saved. “Resume” goes on. {way}".strip(),
         "done": "Finished.",
     }.get(status.state, "")
 

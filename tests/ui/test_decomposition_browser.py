@@ -154,6 +154,7 @@ def test_a_large_field_is_asked_for_found_after_a_reload_and_its_death_is_told(a
     assert not app.page.get_by_text("Pythagoras").count()
 
 
+@pytest.mark.full
 def test_zeros_of_the_klein_bottle_sum_to_its_euler_characteristic(app):
     app.open(f"{PAGE}mesh=klein&n=600&show=zeros")
     assert app.js("v.scene.panels.map((p) => p.title).every((t) => t.includes('Σ index = 0'))")

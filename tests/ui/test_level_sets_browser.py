@@ -90,6 +90,7 @@ def test_the_threshold_moves_in_the_page_with_beta0_and_components_of_hsd(model_
     assert "of 4 samples" in words or "these 4 samples" in words
 
 
+@pytest.mark.full
 def test_titles_of_small_panels_are_set_smaller_and_not_cut_in_the_projector_theme(model_page):
     model_page.page.set_viewport_size({"width": 1100, "height": 720})
     smallest = 99.0

@@ -111,6 +111,7 @@ def test_a_running_run_is_watched_paused_and_found_again_by_its_link(app, place,
     page.get_by_role("button", name="Resume").wait_for()
 
 
+@pytest.mark.full
 def test_a_paused_run_takes_one_step_at_a_time(app, paused):
     page, folder = app.page, paused("stepped")
     page.set_default_timeout(120_000)
