@@ -5,6 +5,7 @@ from __future__ import annotations
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
+import pytest
 
 from hsd.data.ground import Ground
 from hsd.data.tasks import task
