@@ -45,9 +45,9 @@ class FileTask(Task):
     def __init__(self, data: Dataset):
         check_fields(data)
         stat = data.path.stat()
-        meshes = max(mesh.complex.n_vertices for mesh in data.meshes)
+        n_nodes = max(mesh.complex.n_vertices for mesh in data.meshes)
         version = (stat.st_mtime_ns, stat.st_size)
-        super().__init__(n_nodes=meshes, n_samples=data.n_samples, file=str(data.path), version=version)
+        super().__init__(n_nodes=n_nodes, n_samples=data.n_samples, file=str(data.path), version=version)
         self.data, self.made_by = data, None
         if data.schema.task in TASKS:
             self.made_by = Plan.of(data.schema.task, config=data.schema.provenance.get("config", {})).make_task()
@@ -104,8 +104,8 @@ class FileTask(Task):
                 )
 
         def rows(key: str) -> np.ndarray:
-            length = self.data.row_length(key, mesh)
-            return np.array([self.data.array(key)[i] for i in numbers], np.float64)[:, :length]
+            array, length = self.data.array(key), self.data.row_length(key, mesh)
+            return np.array([array[i] for i in numbers], np.float64)[:, :length]
 
         return Realisation(
             {spec.name: rows(f"input/{spec.name}") for spec in self.inputs},

@@ -92,7 +92,7 @@ def own_runs(names: Set[str | None], chosen: Sequence[str] = ()) -> dict[str, st
                 found[key] += f" · {data}"
     found |= {name: run_title(name) for name in chosen if name not in found}
     counts = Counter(found.values())
-    return {key: title if counts[title] == 1 else f"{title} · {key[:8]}" for key, title in found.items()}
+    return {key: title if counts[title] == 1 else f"{title} · {key[-8:]}" for key, title in found.items()}
 
 
 def _when(path: Path) -> float:

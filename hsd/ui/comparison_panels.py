@@ -107,10 +107,10 @@ def _sample_widgets(state: AppState, ready: Ready | None, compose_here: bool) ->
     )  # fmt: skip
 
 
-def _steps(last: int = 0, of_file: bool = False) -> None:
-    """Number of the sample, and steps through them; ``last``: of a file, whose samples have no seed (0: no end)."""
+def _steps(last: int = 999_999, of_file: bool = False) -> None:
+    """Number of the sample up to ``last``, and steps through them; samples of a file have no seed."""
     left, right = st.columns(2)
-    asked, last = get_state().comparison.sample, last or 999_999
+    asked = get_state().comparison.sample
     bound_number("Sample", "comparison.sample", 0, last, 1, where=left)
     if of_file:
         lost = f"There is no sample {asked}; the last one is shown. " if asked > last else ""

@@ -53,7 +53,10 @@ def samples_of(ready: Ready, most: int) -> tuple[int, np.ndarray]:
     from hsd.experiments.over_samples import held_out_numbers
 
     if ready.file is not None:
-        return get_state().seed, ready.file.numbers_of("test", ready.ground)[:most]
+        numbers = ready.file.numbers_of("test", ready.ground)[:most]
+        if len(numbers):
+            return get_state().seed, numbers
+        raise InputError(f"{ready.task.title} has no test sample on the mesh shown; choose another.", "no_test_set")
     for model in ready.models:
         try:
             data = comparison_models.manifest_of(model).get("data") or {}

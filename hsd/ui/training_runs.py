@@ -294,8 +294,9 @@ def send(run: Run) -> None:
         sent = state.own_runs
         changes: dict[str, Any] = {"own_runs": sent if run.id in sent else (*sent, run.id), "comparison.composed": ""}
         if run.spec.task is None:
-            changes |= {"comparison.task": OWN, "tasks.file": task_files.reference_of(run.spec.data)}
-            changes["comparison.sample"] = unseen_row(run.spec.data, state.comparison.sample)
+            file = task_files.reference_of(run.spec.data)
+            changes |= {"comparison.task": OWN, "tasks.file": file}
+            changes["comparison.sample"] = unseen_row(file, state.comparison.sample)
         else:
             changes["comparison.task"] = run.spec.task
             changes["comparison.sample"] = unseen_sample(run.spec, state.seed, state.comparison.sample)
@@ -304,9 +305,12 @@ def send(run: Run) -> None:
     attempt(act)
 
 
-def unseen_row(path: str, sample: int) -> int:
-    """The sample of a dataset file itself where it belongs to the test part, else the first one that does, if any."""
-    split = task_files.dataset_of(Path(path)).split
+def unseen_row(reference: str, sample: int) -> int:
+    """The sample of a dataset file itself where it belongs to the test part, else the first one that does, if any.
+
+    Raises as :func:`hsd.ui.task_files.path_of` and the file itself.
+    """
+    split = task_files.dataset_of(task_files.path_of(reference)).split
     test = np.flatnonzero(np.asarray(split) == PARTS["test"])
     return sample if sample in test or not len(test) else int(test[0])
 

@@ -14,12 +14,13 @@ import pytest
 from hsd.data.dataset import Dataset
 from hsd.data.splits import PARTS
 from hsd.data.tasks.base import FieldSpec
+from hsd.errors import InputError
 from hsd.training import jobs
 from hsd.training.config import TrainingConfig
 from hsd.training.evaluate import evaluate
 from hsd.training.loading import predictors
 from hsd.training.run import RunSpec, make_folder, run
-from hsd.ui import comparison_models
+from hsd.ui import comparison_models, training_runs
 from tests.data.datasets import N, contents, write
 from tests.training.conftest import make_dataset
 from tests.ui.app_pages import good, page_of, press, said, scene, widget
@@ -195,6 +196,30 @@ def test_a_truth_without_vorticity_has_no_level_sets_but_a_sentence(one, place):
     file = write(place / "closed.npz", "one", target=closed, schema=schema, **more)
     assert "has no vorticity" in said(good(opened("level_sets", file)))
     assert "has no vorticity" not in said(good(opened("level_sets", one)))
+
+
+def test_a_file_of_one_sample_and_without_test_samples_is_shown_all_the_same(place):
+    told = contents("one")
+    few = {"target": told["target"][:1], "inputs": {"g": told["inputs"]["g"][:1]}, "split": np.array([0])}
+    few["coefficients"] = {"harmonic": told["coefficients"]["harmonic"][:1]}
+    file = write(place / "few.npz", "one", **few)
+    app = good(opened("model_comparison", file, case=0))
+    assert "0 to 0, those of the file" in said(app)
+    assert good(press(app, "comparison:next")) and state(app).comparison.sample == 0
+    app = opened("level_sets", file)
+    app.session_state["levels/tabs"] = "Test set"
+    assert "has no sample of the part 'test'" in said(good(app.run()))
+
+
+def test_a_run_whose_file_is_gone_is_not_sent(place):
+    file = write(place / "lost.npz", "one")
+    run_id = trained("run-lost", file)
+    app = good(page_of("training", 60, run=run_id).run())
+    file.unlink()
+    press(app, "training:send")
+    assert not app.exception and state(app).own_runs == ()
+    with pytest.raises(InputError, match="There is no file"):
+        training_runs.unseen_row(str(file), 0)
 
 
 def test_without_a_file_one_is_asked_for_and_a_lost_one_is_a_sentence(place):
