@@ -17,8 +17,8 @@ from tests.ui.benchmark_records import record_of
 SIZES = {"n_samples": 40, "n_nodes": 300}
 
 
-SLOW = ("external_aerodynamics",)
-"""Tasks whose mesh takes long to make."""
+SLOW = ("external_aerodynamics", "magnetostatics")
+"""Tasks whose mesh or truths take long to make."""
 
 
 @pytest.mark.parametrize("task", [pytest.param(t, marks=pytest.mark.full if t in SLOW else ()) for t in TASKS])

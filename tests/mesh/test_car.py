@@ -15,12 +15,18 @@ from hsd.mesh.primitives.car_shape import AXLES, WHEEL_RADIUS, WHEEL_Z
 from tests.mesh import oracles
 
 car_of = cache(car)
-CASES = [
-    (s, n, w, r) for s, n in product(STYLES, (60, 500, 1500)) for w, r in ((False, False), (True, False), (True, True))
-]
+QUICK = {("fastback", 60), ("notchback", 500), ("estate", 1500)}
 
 
-@pytest.fixture(params=CASES, ids=lambda c: f"{c[0]}-{c[1]}{'-wing' * c[2]}{'-rails' * c[3]}")
+def cases():
+    """Every style in every size, bare, with wing, and with wing and rails; each style in one of the sizes quickly."""
+    for style, n in product(STYLES, (60, 500, 1500)):
+        for wing, rails in ((False, False), (True, False), (True, True)):
+            name = f"{style}-{n}{'-wing' * wing}{'-rails' * rails}"
+            yield pytest.param((style, n, wing, rails), id=name, marks=() if (style, n) in QUICK else pytest.mark.full)
+
+
+@pytest.fixture(params=cases())
 def case(request):
     return request.param, car_of(*request.param)
 

@@ -22,8 +22,9 @@ CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 CHROMIUM_ARGS = [
     "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-quic",
     "--disable-gpu-compositing", "--no-first-run", "--disable-background-networking", "--disable-component-update",
-    "--disable-sync",
+    "--disable-sync", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1",
 ]  # fmt: skip
+"""Outside hosts have no address.  A route that aborts them would do too, but it turns the browser's cache off."""
 MODEL_TASK, MODEL_LABELS = "toroidal_transport", ("hsd", "fno3d", "deeponet")
 LOCAL = {"localhost", "127.0.0.1", "[::1]", "::1", ""}
 
@@ -122,9 +123,9 @@ def model_server(tmp_path_factory):
 
 
 @pytest.fixture
-def model_page(model_server, browser):
+def model_page(model_server, context):
     """A browser page on that server."""
-    yield from local_page(browser, model_server[0])
+    yield from local_page(context, model_server[0])
 
 
 class Viewer:
@@ -206,30 +207,39 @@ class Viewer:
         return self.page.evaluate("__hsd.frames")
 
 
-def local_page(browser, address: str):
-    """A page whose requests to other machines are stopped, counted and end the test."""
+def new_context(browser):
+    return browser.new_context(viewport={"width": 1280, "height": 900}, service_workers="block")
 
-    def gate(route):
-        if urlsplit(route.request.url).hostname in LOCAL:
-            route.continue_()
-        else:
-            route.abort()
 
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, service_workers="block")
-    context.route("**/*", gate)
+@pytest.fixture(scope="session")
+def context(browser):
+    """One visitor's browser, whose cache holds the app's scripts from one test to the next; :func:`local_page` leaves
+    nothing else in it."""
+    made = new_context(browser)
+    yield made
+    made.close()
+
+
+def local_page(context, address: str):
+    """A page that cannot reach other machines; to ask for one ends the test.  All pages of the context are closed
+    afterwards, and what they stored is deleted."""
     view = Viewer(context, address)
     yield view
-    context.close()
+    with contextlib.suppress(Exception):  # the page may be gone
+        view.page.evaluate("localStorage.clear()")
+    for page in list(context.pages):
+        page.close()
+    context.clear_cookies()
     assert view.outside == [], "an outside host was asked for"
     assert view.errors == []
 
 
 @pytest.fixture
-def viewer(viewer_server, browser):
-    yield from local_page(browser, viewer_server)
+def viewer(viewer_server, context):
+    yield from local_page(context, viewer_server)
 
 
 @pytest.fixture
-def app(app_server, browser):
+def app(app_server, context):
     """A browser page for the app itself."""
-    yield from local_page(browser, app_server)
+    yield from local_page(context, app_server)

@@ -22,8 +22,8 @@ def results_server(tmp_path_factory):
 
 
 @pytest.fixture
-def app(results_server, browser):
-    yield from local_page(browser, results_server)
+def app(results_server, context):
+    yield from local_page(context, results_server)
 
 
 def query(app) -> dict[str, list[str]]:

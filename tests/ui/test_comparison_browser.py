@@ -19,7 +19,7 @@ from hsd.viz.task_sample import task_sample
 from tests.ui.checkpoints import NODES
 from tests.ui.conftest import MODEL_LABELS as LABELS
 from tests.ui.conftest import MODEL_TASK as NAME
-from tests.ui.conftest import local_page
+from tests.ui.conftest import local_page, new_context
 
 PAGE = f"model_comparison?models={'~'.join(LABELS)}&case="
 
@@ -169,7 +169,8 @@ def test_a_source_placed_on_the_canvas_moves_truth_and_link(model_page):
 
 
 def test_two_visitors_at_once_each_see_their_own_sample(model_server, browser):
-    views = [local_page(browser, model_server[0]) for _ in range(2)]
+    contexts = [new_context(browser) for _ in range(2)]
+    views = [local_page(context, model_server[0]) for context in contexts]
     pages = [next(view) for view in views]
     for i, one in enumerate(pages):
         one.page.goto(f"{one.address}/{PAGE}{7 + i}")
@@ -177,5 +178,6 @@ def test_two_visitors_at_once_each_see_their_own_sample(model_server, browser):
         one.ready()
         _, _, found = truth_and_predictions(model_server[1], 7 + i)
         assert f"error {100 * found['fno3d'].scores['relative_l2']:.3g}" in one.page.locator(".hsd-viewer").inner_text()
-    for view in views:
+    for view, context in zip(views, contexts):
         assert next(view, None) is None
+        context.close()

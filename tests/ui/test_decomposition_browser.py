@@ -126,6 +126,7 @@ def test_the_switch_shows_both_betti_numbers(app, mesh, absolute, relative):
     assert f"({relative})" in strong.inner_text()
 
 
+@pytest.mark.full
 def test_in_tets_arrows_stand_on_the_cut_and_titles_stand_clear_of_the_shape(app):
     app.open(f"{PAGE}mesh=ball_with_cavity&n=800&k=1&preset=random")
     assert app.js("v.panels[0].drawing.parts.get('arrows').glyphs.onCut") is True

@@ -87,6 +87,7 @@ def test_a_run_is_configured_and_started_and_the_link_names_it(app, place):
     page.get_by_text("Stopped; its whole state is saved.").wait_for()
 
 
+@pytest.mark.full
 def test_a_running_run_is_watched_paused_and_found_again_by_its_link(app, place, monkeypatch):
     page, folder = app.page, place / "cache" / "runs" / "watched"
     page.set_default_timeout(120_000)
