@@ -172,7 +172,7 @@ def ablations(view: View) -> None:
         record_choice(runs, "ablations")
         changes = {v: c for v, c in zip(table["variant"], table["change"]) if c is not None and v != "full"}
         if changes:
-            title = f"change of {SHORT[metric]} against the full model (“A, B”: against “A”), {part}"
+            title = f"{SHORT[metric]} over that of the full model (“A, B”: over that of “A”), {part}"
             st.plotly_chart(
                 figures.change_figure(changes, title, figure_ink(get_state())), theme=None, key="benchmarks/changes",
                 alt=title,

@@ -31,8 +31,8 @@ def column_config(table: Table) -> dict[str, Any]:
     """How numbers are written: whole, seconds, small ones with an exponent, the others with four digits."""
     out: dict[str, Any] = {ENTRY: None}
     for name in table:
-        if name in (MODEL, "variant"):
-            out[name] = st.column_config.TextColumn(pinned=True, width=135)  # as wide as "copy of the input"
+        if name in (MODEL, "variant"):  # as wide as "copy of the input", "grid fiber, without projection"
+            out[name] = st.column_config.TextColumn(pinned=True, width=135 if name == MODEL else 215)
         elif name in WHOLE:
             out[name] = st.column_config.NumberColumn(format="localized")
         elif name in ONE_DIGIT:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -106,22 +107,33 @@ def trade_figure(points: Sequence[tuple[str, Look, float, float]], x: str, y: st
 
 
 def change_figure(changes: Mapping[str, float], title: str, ink: Ink) -> go.Figure:
-    """Change of an error against the full model, per cent; worse to the right."""
-    names, values = list(changes), [100 * v for v in changes.values()]
+    """Ratio of an error to the full model's on a logarithmic axis, worse to the right, from its relative change."""
+    names, ratios = list(changes), [max(1.0 + v, 1e-3) for v in changes.values()]
     figure = go.Figure(
         go.Bar(
-            x=values, y=names, orientation="h", marker={"color": [_side(v) for v in values]},
-            text=[f"{v:+.0f} %" for v in values], textposition="outside", cliponaxis=False,
-            hovertemplate="%{y}: %{x:+.2f} %<extra></extra>",
+            x=[r - 1.0 for r in ratios], base=1.0, y=names, orientation="h",
+            marker={"color": [_side(r - 1.0) for r in ratios]}, customdata=ratios,
+            text=[change_words(r) for r in ratios], textposition="outside", cliponaxis=False,
+            hovertemplate="%{y}: ×%{customdata:.4g}<extra></extra>",
         )
     )  # fmt: skip
     styled(figure, ink, 60 + (14 + ink.size) * max(len(names), 1), title)
-    low, high = min([*values, 0.0]), max([*values, 0.0])
-    room = 0.16 * (high - low or 1.0)
-    figure.update_xaxes(range=[low - room * (low < 0), high + room], ticksuffix=" %", zerolinecolor=ink.ink)
+    low, high = min([*ratios, 0.8]), max([*ratios, 1.25])
+    room = (high / low) ** 0.1
+    axis = [math.log10(low / room**1.6), math.log10(high * room)]
+    figure.update_xaxes(**log_ticks(low, high), range=axis)
+    figure.add_vline(x=1.0, line={"color": ink.ink, "width": 1})
     figure.update_yaxes(autorange="reversed", ticks="", type="category")
     figure.update_layout(margin={"t": 8, "r": 40})
     return figure
+
+
+def change_words(ratio: float) -> str:
+    """A ratio up to two as change (+12 %, −34 %), a larger one as factor (×31)."""
+    if ratio > 2.0:
+        return f"×{ratio:.3g}" if ratio < 100 else f"×{ratio:.0f}"
+    change = round(100 * (ratio - 1.0))
+    return "±0 %" if change == 0 else f"{change:+d} %".replace("-", "−")
 
 
 def _side(value: float) -> str:

@@ -10,6 +10,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -26,6 +27,8 @@ from hsd.ui import benchmarks_data as data
 from hsd.ui import benchmarks_tables as tables
 from hsd.ui.benchmarks_files import files_of, origin_of
 from hsd.ui.benchmarks_view import View, part_in_force
+from hsd.viz.benchmark_figures import change_figure
+from hsd.viz.style import LIGHT
 from tests.ui.benchmark_records import ablation_of, costs_of, record_of, table_of, transfer_of, write
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -273,6 +276,18 @@ def test_ablations_are_changes_against_the_full_model_and_missing_variants_are_n
     _, entries = data.ablation_entries(TASK)
     assert f"**Not run yet** ({len(entries) - 9} of {len(entries)}" in text(app) and entries[-1].label in text(app)
     assert "full" not in {r.label for r in data.table_runs(data.found_in(many), TASK)}
+
+
+def test_changes_are_bars_from_one_on_a_logarithmic_axis_in_words_that_suit_their_size():
+    changes = {"same": 0.0, "half": -0.5, "a bit": 0.0004, "worse": 0.29, "far": 29.4, "gone": -1.0}
+    figure = change_figure(changes, "title", LIGHT)
+    bars = figure.data[0]
+    ends = np.array(bars.base) + np.array(bars.x)
+    assert ends == pytest.approx([1.0, 0.5, 1.0004, 1.29, 30.4, 1e-3])
+    assert list(bars.text) == ["±0 %", "−50 %", "±0 %", "+29 %", "×30.4", "−100 %"]
+    low, high = figure.layout.xaxis.range
+    assert figure.layout.xaxis.type == "log" and 10**low < ends.min() and 10**high > ends.max()
+    assert {bars.marker.color[i] for i in (1, 5)}.isdisjoint(bars.marker.color[i] for i in (3, 4))
 
 
 def test_every_task_has_a_table_and_an_ablation_of_its_own():
