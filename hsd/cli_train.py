@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import signal
 import sys
 from pathlib import Path
@@ -20,7 +21,7 @@ def add_commands(commands: argparse._SubParsersAction) -> None:
     train = commands.add_parser("train", help="train a model on a task, or on a dataset file")
     train.add_argument("task", metavar="TASK", help="name of a task, or a dataset file (.npz)")
     train.add_argument("model", metavar="MODEL", help="hsd, fno3d, … (see `models`)")
-    train.add_argument("--out", type=Path, required=True, help="run folder: settings, log, state, checkpoint")
+    train.add_argument("--out", type=folder_name, required=True, help="run folder: settings, log, state, checkpoint")
     train.add_argument("--samples", type=whole_number, default=None, help="samples of the task's dataset (3000)")
     train.add_argument("--nodes", type=whole_number, default=None, help="vertices aimed at (the task's)")
     train.add_argument("--data-seed", type=whole_number, default=0, help="seed of samples and split (0)")
@@ -65,6 +66,13 @@ def add_commands(commands: argparse._SubParsersAction) -> None:
     tasks = commands.add_parser("tasks", help="the tasks and their equations")
     tasks.add_argument("--json", action="store_true", help="print one JSON object")
     tasks.set_defaults(run=run_tasks)
+
+
+def folder_name(text: str) -> Path:
+    """A path; an empty text, as of a variable that is not set, is none."""
+    if not text:
+        raise argparse.ArgumentTypeError("the name of a folder is empty")
+    return Path(text)
 
 
 def _add_running(parser: argparse.ArgumentParser) -> None:
@@ -150,11 +158,12 @@ def _run(folder: Path, args: argparse.Namespace, finish: bool = False) -> None:
     if not speaks:
         return
     if path is None:
-        sys.stdout.write(f"Stopped; `python -m hsd resume {folder}` goes on with it.\n")
+        sys.stdout.write(f"Stopped; `python -m hsd resume {shlex.quote(str(folder))}` goes on with it.\n")
         return
     entries = [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+    epochs = f"{len(entries)} epoch{'s' * (len(entries) != 1)}"
     sys.stdout.write(
-        f"{spec.training.model}: best validation relative L2 {entries[-1]['best']:.4g} after {len(entries)} epochs "
+        f"{spec.training.model}: best validation relative L2 {entries[-1]['best']:.4g} after {epochs} "
         f"({duration(entries[-1]['seconds'])} of training). Checkpoint: {path}\n"
     )
 
@@ -180,18 +189,29 @@ def run_evaluate(args: argparse.Namespace) -> None:
 
 
 def run_predict(args: argparse.Namespace) -> None:
+    import io
+
     import numpy as np
 
+    from hsd.hodge.cache import write_atomically
     from hsd.training.loading import dataset_of_checkpoint, predict_all, predictors
 
+    if args.out.suffix != ".npz":
+        raise InputError(f"Predictions are written as .npz; give --out such a name (got {args.out}).", "suffix")
+    if args.out.resolve() == args.input.resolve():
+        raise InputError(
+            f"--out {args.out} is the input itself, which would be lost; choose another file for the predictions.",
+            "same_file",
+        )
     dataset = dataset_of_checkpoint(args.checkpoint, args.input)
     fields = predict_all(predictors(args.checkpoint, dataset, device=args.device), dataset)
     arrays = {"sample": np.arange(dataset.n_samples), "mesh_of_sample": np.asarray(dataset.mesh_of_sample)}
     arrays["nodes"] = fields.nodes.astype(np.float32)
     if fields.forms is not None:
         arrays["forms"] = fields.forms.astype(np.float32)
-    with args.out.open("wb") as file:
-        np.savez(file, **arrays)
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    write_atomically(args.out, file.getvalue())
     on = f" on {len(dataset.meshes)} meshes, short rows ending in zeros" if len(dataset.meshes) > 1 else ""
     sys.stdout.write(f"{args.out} holds predictions for {len(fields.nodes)} samples{on}.\n")
 

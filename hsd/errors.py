@@ -6,6 +6,7 @@ The sentence says what was expected, what was found and what to do.  The command
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Integral
@@ -79,5 +80,15 @@ def check_choice(what: str, value: str, known: Iterable[str]) -> str:
 
 def require_whole(what: str, value: object) -> None:
     """Raise InputError (not_whole) unless value is a whole number."""
-    if not isinstance(value, Integral) or isinstance(value, bool):
+    if not is_whole(value):
         raise InputError(f"The {what} must be a whole number; got {value!r}.", "not_whole")
+
+
+def is_whole(value: object) -> bool:
+    """Whether a value is a whole number; true and false are none."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def is_real(value: object) -> bool:
+    """Whether a value is a finite number; true and false are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

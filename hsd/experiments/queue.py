@@ -21,7 +21,7 @@ from hsd import __version__
 from hsd.errors import HsdError, SolverError
 from hsd.experiments.records import SCHEMA, Records, is_of, read_json, rounded, text_of, thin_curve
 from hsd.experiments.suites import Entry
-from hsd.hodge.cache import write_atomically
+from hsd.hodge.cache import lock_of, write_atomically
 from hsd.linalg import Progress, silent
 from hsd.models.registry import model_class
 from hsd.processes import birth, is_alive, last_line
@@ -116,7 +116,7 @@ def run_entry(
     leave : told why the entry is left as it is (another queue is running it); the result then is None
     """
     folder = run_folder(entry, out, cut)
-    lock = jobs.lock_of(out / ".locks" / f"{entry.name}.lock")
+    lock = lock_of(out / ".locks" / f"{entry.name}.lock")
     if lock is None:
         leave(f"{entry.name}: another queue is running it in {out}; left to that one.")
         return None

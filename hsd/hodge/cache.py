@@ -117,10 +117,31 @@ def write_atomically(path: Path, data: bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
+        os.chmod(temporary, 0o666 & ~_umask())  # a temporary file is its owner's alone; others may read what is kept
         os.replace(temporary, path)
     except OSError:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def lock_of(path: Path) -> FileLock | None:
+    """A lock, taken; None where another process (or thread) has it.  The system frees it when its process ends."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(path)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        return None
+    return lock
+
+
+def _umask() -> int:
+    """The process's mask of file modes, which the system tells without changing it; 0o077 where it does not."""
+    try:
+        line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("Umask:"))
+    except (OSError, StopIteration):
+        return 0o077
+    return int(line.split()[1], 8)
 
 
 def evict_oldest(paths: Iterable[Path], limit: int, newest: Path) -> None:

@@ -12,7 +12,7 @@ from torch import nn
 
 from hsd.data.batch import Batch, n_node_inputs, n_node_outputs
 from hsd.data.domain import Domain
-from hsd.errors import InputError, UnknownNameError
+from hsd.errors import InputError, UnknownNameError, is_real, is_whole
 from hsd.nn.mlp import real_parameters
 
 
@@ -73,10 +73,37 @@ class Prediction:
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """Entries that all models have: the learning rate and weight decay that it is trained with by default."""
+    """Entries that all models have: the learning rate and weight decay that it is trained with by default.
+
+    Raises InputError (bad_config) for a value that is not of its default's kind: true or false, a text, a finite number
+    (of at least 0), a whole number (of at least 1, or 0 where ``may_be_zero`` names it), a list of those.
+    """
 
     lr: float = 1e-3
     weight_decay: float = 1e-5
+    may_be_zero: ClassVar[frozenset[str]] = frozenset()
+
+    def __post_init__(self):
+        for f in fields(self):
+            value, low = getattr(self, f.name), 0 if f.name in self.may_be_zero else 1
+            if isinstance(f.default, bool):
+                good, kind = isinstance(value, bool), "true or false"
+            elif isinstance(f.default, int):
+                good, kind = is_whole(value) and low <= value < 2**31, f"a whole number of at least {low}"
+            elif isinstance(f.default, float):
+                good, kind = is_real(value) and value >= 0.0, "a number of at least 0"
+                if f.name in ("lr", "radius"):
+                    good, kind = good and value > 0.0, "a number above 0"
+            elif isinstance(f.default, tuple):
+                good = isinstance(value, list | tuple) and all(is_whole(v) and v >= 1 for v in value)
+                kind = "a list of whole numbers, as [64, 64]"
+            else:
+                good, kind = isinstance(value, str), "a text"
+            if not good:
+                raise InputError(f"The model's entry {f.name} must be {kind}; got {value!r}.", "bad_config")
+        heads, width = getattr(self, "heads", 1), getattr(self, "width", 0)
+        if width % heads:
+            raise InputError(f"The model's heads must divide its width; got {heads} and {width}.", "bad_config")
 
 
 class Operator(nn.Module):

@@ -86,6 +86,9 @@ class HSDConfig(ModelConfig):
     fiber_modes: int = 4
     masked: bool = True
     base_hidden: int = 32
+    may_be_zero: ClassVar[frozenset[str]] = frozenset(
+        {"layers", "products", "flow", "hats", "lift", "fiber_lifts", "moments"}
+    )
 
 
 class HSD(Operator):

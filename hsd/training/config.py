@@ -6,9 +6,13 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
-from hsd.errors import InputError, UnknownNameError
+from hsd.errors import InputError, UnknownNameError, is_real, is_whole
 
 DEFAULT_MODES = 128
+
+
+WHOLE = {"epochs": 1, "batch_size": 1, "micro_batch": 0, "patience": 0, "n_train": 0, "seed": 0}
+"""Entries that are whole numbers, and their least values."""
 
 
 @dataclass(frozen=True)
@@ -51,15 +55,29 @@ class TrainingConfig:
     compile: bool = False
 
     def __post_init__(self):
-        for name, low in (("epochs", 1), ("batch_size", 1), ("micro_batch", 0), ("patience", 0), ("n_train", 0)):
+        for name, low in WHOLE.items():
             value = getattr(self, name)
-            if not isinstance(value, int) or value < low:
+            if not is_whole(value) or not low <= value < 2**63:
                 raise InputError(f"{name} must be a whole number of at least {low}; got {value!r}.", "bad_config")
+        for name, low in (("minutes", 0.0), ("clip", None), ("lr", None), ("weight_decay", 0.0)):
+            value = getattr(self, name)
+            if value is None and name in ("lr", "weight_decay"):
+                continue
+            if not is_real(value) or (value <= 0.0 if low is None else value < low):
+                bound = "above 0" if low is None else "of at least 0"
+                raise InputError(f"{name} must be a number {bound}; got {value!r}.", "bad_config")
+        if self.loss is not None and not isinstance(self.loss, dict):
+            raise InputError(f"Losses are set one by one, as loss.flux=0.1; got loss={self.loss!r}.", "bad_config")
+        for name, weight in (self.loss or {}).items():
+            if not is_real(weight) or weight < 0.0:
+                raise InputError(
+                    f"The weight of loss {name} must be a number of at least 0; got {weight!r}.", "bad_config"
+                )
+        if not isinstance(self.compile, bool):
+            raise InputError(f"compile is true or false; got {self.compile!r}.", "bad_config")
         for name, known in (("schedule", ("cosine", "constant")), ("precision", ("float32", "bfloat16", "float64"))):
             if getattr(self, name) not in known:
                 raise UnknownNameError(name, getattr(self, name), known)
-        if self.minutes < 0 or self.clip <= 0 or (self.lr is not None and self.lr <= 0):
-            raise InputError("minutes must not be negative; clip and lr must be positive.", "bad_config")
 
     @classmethod
     def from_dict(cls, entries: dict[str, Any]) -> TrainingConfig:
@@ -94,7 +112,7 @@ class TrainingConfig:
                 loss[key.removeprefix("loss.")] = float(weight)
             else:
                 own[key] = read_value(text)
-        known = [f.name for f in fields(self)]
+        known = [f.name for f in fields(self) if f.name not in ("model", "model_config")]
         for key in own:
             if key not in known:
                 raise UnknownNameError("entry of the training config", key, [*known, "model.ENTRY", "loss.NAME"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -15,6 +16,7 @@ from hsd.data.domain_arrays import DomainSpec
 from hsd.data.file_task import FileTask
 from hsd.data.ground import Ground
 from hsd.data.normaliser import Normaliser
+from hsd.errors import InputError
 from hsd.linalg import Progress, silent
 
 
@@ -60,15 +62,38 @@ def domain_of(dataset: Dataset, n_modes: int, mesh: int = 0, progress: Progress 
 
 
 def samples_of(part: Part, domain: Domain, normaliser: Normaliser, mesh: int = 0) -> Samples:
-    """The samples of a part on one mesh, normalised."""
+    """The samples of a part on one mesh, normalised.  Raises InputError (non_finite_field), naming file and sample."""
     dataset = part.dataset
 
     def read(key: str) -> np.ndarray:
+        refuse_rows(part, mesh, key, lambda block: ~np.isfinite(block), "non_finite_field", "is not finite in")
         return np.concatenate([normaliser.apply(key, block).astype(np.float32) for block in part.blocks(key, mesh)])
 
     coefficients = {name: read(f"coefficient/{name}") for name in dataset.schema.fields}
     source = read(f"input/{dataset.inputs[0].name}")
     return Samples(Batch.of_arrays(domain, source, read("target"), coefficients), domain)
+
+
+def refuse_rows(
+    part: Part,
+    mesh: int,
+    key: str,
+    wrong: Callable[[np.ndarray], np.ndarray],
+    kind: str,
+    words: str,
+    every: bool = False,
+) -> None:
+    """Raise InputError (``kind``) where an entry (``every``: each entry) of a sample's array is wrong."""
+    rows = [wrong(block).reshape(len(block), -1) for block in part.blocks(key, mesh)]
+    bad = np.concatenate([(row.all(axis=1) if every else row.any(axis=1)) for row in rows] or [np.zeros(0, bool)])
+    if bad.any():
+        numbers = part.on_mesh(mesh)[bad]
+        more = f" and {len(numbers) - 1} more" if len(numbers) > 1 else ""
+        raise InputError(
+            f"{part.dataset.path.name}: {key} {words} sample {numbers[0]}{more} of the part {part.name}; leave such "
+            "samples out and write the file again.",
+            kind,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +116,8 @@ class TrainingData:
     ) -> TrainingData:
         """``n_train`` : training samples used, by turns from the meshes; 0: all.
 
-        Raises InputError (no_split, empty_part, node_target, inputs).
+        Raises InputError (no_split, empty_part, node_target, inputs, non_finite_field; zero_target, as errors are
+        relative to the target).
         """
         progress("normaliser", None)
         normaliser = Normaliser.fit(dataset, n_train)
@@ -105,6 +131,9 @@ class TrainingData:
                 if not len(part.on_mesh(mesh)):
                     continue
                 samples = samples_of(part, domain, normaliser, mesh)
+                refuse_rows(
+                    part, mesh, "target", lambda block: block == 0, "zero_target", "is zero everywhere in", True
+                )
                 if fiber_lifts is not None:
                     progress(f"resolvent features, {name}", None)
                     samples = samples.with_fiber(fiber_lifts)

@@ -26,12 +26,12 @@ from filelock import FileLock, Timeout
 from hsd.errors import HsdError, InputError
 from hsd.hodge.cache import cache_folder, write_atomically
 from hsd.processes import birth, is_alive, last_line
-from hsd.training.run import CHECKPOINT, RUN, RunSpec, make_folder, read_folder
+from hsd.training.run import CHECKPOINT, PROCESS, RUN, RunSpec, make_folder, read_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 STOPPED = "Stopped;"
 """What the process says at the end of a run that is not finished."""
-PROCESS, WISH, LOG, WAITING = "process.json", "wish.json", "log.txt", "waiting"
+WISH, LOG, WAITING = "wish.json", "log.txt", "waiting"
 STATES = ("new", "waiting", "running", "paused", "stopped", "done", "failed")
 CRASH = re.compile(r"(\w+\.)*\w+(Error|Exception)\b")
 """How the last line of a traceback begins."""
@@ -192,9 +192,15 @@ def tail(folder: Path, start: int = 0, name: str = "log.jsonl") -> list[dict[str
 
 
 def remove(folder: Path) -> None:
-    """Delete the folder of a run that does not run.  Raises JobError (running)."""
+    """Delete the folder of a run that does not run; one that is gone already is no error.  Raises JobError (running),
+    InputError (no_run) for a folder of anything else."""
+    folder = Path(folder)
+    if not folder.exists():
+        return
+    if not (folder / RUN).is_file():
+        raise InputError(f"{folder} is no run folder: it has no {RUN}, and is left as it is.", "no_run")
     if status(folder).is_alive:
-        raise JobError(f"{Path(folder).name} is running; stop it first.", "running")
+        raise JobError(f"{folder.name} is running; stop it first.", "running")
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -202,17 +208,6 @@ def device_lock(device: str) -> FileLock:
     """The lock that the run training on a device holds; the system frees it when its process ends, however it ends."""
     cache_folder().mkdir(parents=True, exist_ok=True)
     return FileLock(cache_folder() / f"training-{device.replace(':', '-')}.lock")
-
-
-def lock_of(path: Path) -> FileLock | None:
-    """A lock, taken; None where another process (or thread) has it.  The system frees it when its process ends."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(path)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        return None
-    return lock
 
 
 def wait_for_device(folder: Path, device: str, should_stop: Callable[[], bool] = lambda: False) -> FileLock | None:

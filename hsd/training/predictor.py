@@ -74,7 +74,19 @@ class Predictor:
     def __call__(
         self, domain: Domain, source: np.ndarray, coefficients: Mapping[str, np.ndarray] | None = None
     ) -> Fields:
+        """Predict physical fields from physical forms.
+
+        source       : (B, N_s) cochains of the task's input;  coefficients: of its named fields, name → (B, m)
+        Raises InputError (shape, non_finite_field, missing_fields, other_mesh, other_signature).
+        """
         return self.run(self.batch(domain, source, coefficients), domain)
+
+    def __repr__(self) -> str:
+        about = self.manifest["domain"]
+        return (
+            f"Predictor({self.model.title} for {self.manifest['task'] or 'own data'}, trained on {about['mesh_name']} "
+            f"with {about['n_vertices']} vertices, here on {self.domain.n_vertices})"
+        )
 
     def _check_mesh(self, domain: Domain) -> None:
         own = self.manifest["domain"]

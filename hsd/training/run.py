@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import shlex
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ from hsd.data.generate import generate
 from hsd.data.plan import Plan
 from hsd.data.tasks import TASKS
 from hsd.errors import InputError, check_choice
-from hsd.hodge.cache import cache_folder, cache_key, write_atomically
+from hsd.hodge.cache import cache_folder, cache_key, lock_of, write_atomically
 from hsd.linalg import Progress, silent
 from hsd.models.base import Operator
 from hsd.models.registry import model_class
@@ -26,10 +28,15 @@ from hsd.training.config import DEFAULT_MODES, TrainingConfig
 from hsd.training.data import TrainingData
 from hsd.training.memory import enough_memory
 from hsd.training.parallel import Group
+from hsd.training.state import LOG, STATE
 from hsd.training.trainer import Report, Trainer
 
 RUN = "run.json"
 CHECKPOINT = "model.safetensors"
+PROCESS = "process.json"
+"""Written by :mod:`hsd.training.jobs`: the process of a run in the background."""
+TRAINS = "trains.lock"
+"""Locked by the process that trains in the folder."""
 DEVICES = ("auto", "cpu", "cuda")
 
 
@@ -94,15 +101,45 @@ def use_threads(n: int | None) -> None:
 
 
 def make_folder(folder: Path, spec: RunSpec) -> None:
-    """Write ``run.json``.  Raises InputError (folder_in_use) where the folder holds another run."""
+    """Write ``run.json``.  Raises InputError (folder_in_use) where the folder holds another run; one that never came to
+    its first step, as its data or settings were refused, gives way."""
     file = folder / RUN
-    if file.is_file() and with_version(json.loads(file.read_text(encoding="utf-8"))) != spec.as_dict():
+    if (
+        file.is_file()
+        and _begun(folder)
+        and with_version(json.loads(file.read_text(encoding="utf-8"))) != spec.as_dict()
+    ):
         raise InputError(
-            f"{folder} holds another run; resume it (python -m hsd resume {folder}), or choose another folder.",
+            f"{folder} holds another run; resume it (python -m hsd resume {shlex.quote(str(folder))}), or choose "
+            "another folder.",
             "folder_in_use",
         )
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(file, json.dumps(spec.as_dict(), indent=1).encode())
+
+
+def _begun(folder: Path) -> bool:
+    """Whether a run has left anything in its folder, or a process works on it."""
+    if any((folder / name).exists() for name in (STATE, CHECKPOINT, LOG, PROCESS)):
+        return True
+    lock = lock_of(folder / TRAINS)
+    if lock is not None:
+        lock.release()
+    return lock is None
+
+
+@contextlib.contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Hold the lock of the process that trains in a run folder.  Raises InputError (running) where another has it."""
+    lock = lock_of(folder / TRAINS)
+    if lock is None:
+        raise InputError(
+            f"Another process trains the run in {folder} now; wait for its end, or stop it, and start again.", "running"
+        )
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def read_folder(folder: Path) -> RunSpec:
@@ -167,8 +204,9 @@ def run(
     steps  : optimiser steps after which it stops, 0: no limit
     finish : train no more, and make the checkpoint of the best weights so far
     Of the processes of a ``torchrun`` the first one returns the checkpoint, the others None.
-    Raises SolverError (diverged, out_of_memory), InputError (few_gpus; other_version; folder_gone, where the folder is
-    deleted meanwhile: nobody could watch or stop the run any more), and what reading the folder and the data raise.
+    Raises SolverError (diverged, out_of_memory), InputError (few_gpus; other_version; running, where another process
+    trains in the folder; folder_gone, where the folder is deleted meanwhile: nobody could watch or stop the run any
+    more), and what reading the folder and the data raise.
     """
     spec = read_folder(folder)
     here = model_class(spec.training.model).version
@@ -192,26 +230,27 @@ def run(
             raise InputError(f"The folder {folder} was deleted while its run trained; start it again.", "folder_gone")
         return should_stop() or done[0] == steps
 
-    try:
-        dataset = shared_dataset(group, spec, watched, workers)
-        alone = watched if group.size == 1 else progress  # several processes end together, at their first step
-        with enough_memory(f"Training {spec.training.model}", "take a smaller batch, micro_batch, mesh or model"):
-            begun = time.time()
-            trainer = make_trainer(dataset, spec.training, folder, device, alone, report, enough, progress)
-            prepared = time.time()
-            if finish:
-                trainer.end_here()
-            model = trainer.fit()
-    except _Ended:
+    with alone_in(folder) if group.is_first else contextlib.nullcontext():
+        try:
+            dataset = shared_dataset(group, spec, watched, workers)
+            alone = watched if group.size == 1 else progress  # several processes end together, at their first step
+            with enough_memory(f"Training {spec.training.model}", "take a smaller batch, micro_batch, mesh or model"):
+                begun = time.time()
+                trainer = make_trainer(dataset, spec.training, folder, device, alone, report, enough, progress)
+                prepared = time.time()
+                if finish:
+                    trainer.end_here()
+                model = trainer.fit()
+        except _Ended:
+            group.close()
+            return None
+        if group.is_first and trainer.progress.finished:
+            seconds = {"preparation_seconds": prepared - begun, "wall_seconds": time.time() - prepared}
+            path = keep(folder / CHECKPOINT, model, trainer, dataset, spec, device, seconds)
+        else:
+            path = None
         group.close()
-        return None
-    if group.is_first and trainer.progress.finished:
-        seconds = {"preparation_seconds": prepared - begun, "wall_seconds": time.time() - prepared}
-        path = keep(folder / CHECKPOINT, model, trainer, dataset, spec, device, seconds)
-    else:
-        path = None
-    group.close()
-    return path
+        return path
 
 
 def task_config_of(dataset: Dataset) -> dict[str, Any]:

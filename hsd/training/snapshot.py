@@ -17,9 +17,7 @@ from hsd.training.config import DEFAULT_MODES
 from hsd.training.data import domain_of
 from hsd.training.predictor import Predictor
 from hsd.training.run import RunSpec, dataset_path, read_folder
-from hsd.training.state import best_weights
-
-STATE = "state.safetensors"
+from hsd.training.state import STATE, best_weights
 
 
 @dataclass(frozen=True, eq=False)

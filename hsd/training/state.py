@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from hsd.training.trainer import Trainer
 
 
+STATE, LOG = "state.safetensors", "log.jsonl"
+"""In a run folder: the whole state, and the log with a line an epoch."""
+
+
 def write_state(path: Path, trainer: Trainer) -> None:
     """One file with everything that a resumed run needs to go on as if nothing had happened."""
     tensors = {f"model/{k}": v for k, v in trainer.model.state_dict().items()}

@@ -19,7 +19,7 @@ from hsd.training.config import TrainingConfig
 from hsd.training.data import TrainingData
 from hsd.training.parallel import Group
 from hsd.training.schedule import Progress, factor, lay
-from hsd.training.state import read_state, write_state
+from hsd.training.state import LOG, STATE, read_state, write_state
 from hsd.training.step_log import StepLog
 from hsd.training.steps import Objective, batches, validation_error
 
@@ -69,7 +69,7 @@ class Trainer:
         self.best_weights: dict[str, torch.Tensor] | None = None
         self.forward = torch.compile(self.model) if config.compile else self.model
         self.n_batches = sum(math.ceil(len(s) / config.batch_size) for s in self.data.train)
-        if folder is not None and (folder / "state.safetensors").is_file():
+        if folder is not None and (folder / STATE).is_file():
             self._resume()
         elif folder is not None:  # killed before its first state was whole: what its logs say is trained again
             self._cut_log()
@@ -188,7 +188,7 @@ class Trainer:
         p.finished = out_of_patience or p.is_at_end
         if self.folder is not None and self.group.is_first:
             self.folder.mkdir(parents=True, exist_ok=True)
-            with (self.folder / "log.jsonl").open("a", encoding="utf-8") as log:
+            with (self.folder / LOG).open("a", encoding="utf-8") as log:
                 log.write(json.dumps(entry) + "\n")
         self.save()
         self.report(entry)
@@ -201,9 +201,10 @@ class Trainer:
 
     def _diverged(self) -> None:
         kept = "the best weights so far are kept" if self.best_weights is not None else "no epoch had finished before"
+        lr = self.config.lr if self.config.lr is not None else self.model.config.lr
         raise SolverError(
-            f"Training of {self.model.title} diverged in epoch {self.progress.epoch} (the loss is not finite); {kept}. "
-            "Try a smaller learning rate.",
+            f"Training of {self.model.title} diverged in epoch {self.progress.epoch}, counted from 0 (the loss is not "
+            f"finite); {kept}. Try a smaller learning rate than {lr:g}.",
             "diverged",
         )
 
@@ -212,10 +213,10 @@ class Trainer:
     def save(self) -> None:
         """Write the whole state (weights, optimiser, progress) atomically."""
         if self.folder is not None and self.group.is_first:
-            write_state(self.folder / "state.safetensors", self)
+            write_state(self.folder / STATE, self)
 
     def _resume(self) -> None:
-        saved = read_state(self.folder / "state.safetensors", self)
+        saved = read_state(self.folder / STATE, self)
         if saved != self.config.as_dict():
             differing = sorted(k for k in saved if saved[k] != self.config.as_dict().get(k))
             raise InputError(
@@ -227,7 +228,7 @@ class Trainer:
 
     def _cut_log(self) -> None:
         """Drop log entries of epochs after the saved state."""
-        log = self.folder / "log.jsonl"
+        log = self.folder / LOG
         self.step_log.cut(self.progress.step)
         if log.is_file() and self.group.is_first:
             lines = log.read_text(encoding="utf-8").splitlines()

@@ -18,6 +18,7 @@ from hsd.hodge.cache import (
     cached,
     clear_cache,
     read_entry,
+    write_atomically,
     write_entry,
 )
 from hsd.hodge.spectrum import HodgeBasis
@@ -128,6 +129,16 @@ def test_two_processes_share_one_computation(folder, tmp_path):
     runs = [subprocess.Popen([sys.executable, "-c", script, str(log)], env=env) for _ in range(2)]
     assert [r.wait(timeout=60) for r in runs] == [0, 0]
     assert log.read_text() == "computed\n"
+
+
+@pytest.mark.parametrize("mask, mode", [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
+def test_what_is_written_may_be_read_by_whom_the_mask_allows(tmp_path, mask, mode):
+    before = os.umask(mask)
+    try:
+        write_atomically(tmp_path / "file", b"1")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "file").stat().st_mode & 0o777 == mode
 
 
 def test_a_killed_writer_leaves_no_entry_that_looks_whole(folder):

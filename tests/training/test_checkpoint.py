@@ -81,6 +81,20 @@ def test_predict_covers_all_samples_in_order(made):
     assert np.allclose(everything.nodes[rows], part.nodes, rtol=1e-4, atol=1e-4 * np.abs(part.nodes).max())
 
 
+@pytest.mark.parametrize(
+    "name, words", [("own.npz", "is the input itself"), ("model.safetensors", "written as .npz"), ("p.csv", "as .npz")]
+)
+def test_predict_overwrites_neither_its_input_nor_a_checkpoint(made, tmp_path, capsys, name, words):
+    path, data = tmp_path / "model.safetensors", tmp_path / "own.npz"
+    for source, copy in ((made[0], path), (made[0].with_suffix(".json"), path.with_suffix(".json"))):
+        copy.write_bytes(source.read_bytes())
+    data.write_bytes(made[1].path.read_bytes())
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    assert main(["predict", str(path), "--input", str(data), "--out", str(tmp_path / name), "--device", "cpu"]) == 1
+    assert words in capsys.readouterr().err
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
 def test_evaluate_and_predict_cover_all_meshes_of_a_file(made, meshes_file, tmp_path, capsys):
     path, data = made[0], Dataset(meshes_file)
     assert main(["evaluate", str(path), "--data", str(meshes_file), "--device", "cpu", "--json"]) == 0

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import fields
 
 import pytest
 
@@ -10,7 +12,7 @@ from hsd.errors import InputError, UnknownNameError
 from hsd.models.hsd import HSD
 from hsd.models.registry import MODELS, make_model, model_class
 from hsd.training.config import TrainingConfig
-from hsd.training.run import RunSpec, make_folder, run
+from hsd.training.run import RunSpec, alone_in, make_folder, read_folder, run
 
 
 def test_settings_are_read_from_text():
@@ -31,7 +33,19 @@ def test_settings_are_read_from_text():
         "epochs": "key=value",
         "epochs=0": "at least 1",
         "epochs=2.5": "whole number",
-        "lr=-1": "positive",
+        "lr=-1": "lr must be a number above 0; got -1",
+        "lr=abc": "lr must be a number above 0; got 'abc'",
+        "lr=nan": "lr must be a number",
+        "clip=inf": "clip must be a number",
+        "minutes=nan": "minutes must be a number",
+        "weight_decay=-1": "weight_decay must be a number of at least 0",
+        "seed=-1": "seed must be a whole number of at least 0",
+        "seed=99999999999999999999999": "seed must be a whole number",
+        "epochs=true": "whole number",
+        "compile=maybe": "true or false",
+        "loss=flux": "one by one",
+        "loss.flux=nan": "weight of loss flux",
+        "model=gno": "Unknown entry of the training config 'model'",
         "precision=float8": "Unknown precision",
         "schedule=linear": "Unknown schedule",
         "loss.flux=much": "is a number",
@@ -67,5 +81,53 @@ def test_a_run_begun_with_another_version_of_its_model_does_not_go_on(tmp_path):
     with pytest.raises(InputError, match=f"begun with version 1 .* has version {HSD.version}; start it again") as said:
         run(tmp_path)
     assert said.value.kind == "other_version"
+    (tmp_path / "log.jsonl").write_text("{}\n")
     with pytest.raises(InputError, match="another run"):
         make_folder(tmp_path, spec)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(
+    "entry, value, words",
+    [
+        ("lr", math.nan, "a number above 0"), ("lr", 0, "above 0"), ("weight_decay", "much", "at least 0"),
+        ("layers", -3, "at least"), ("layers", "abc", "whole number"), ("width", 0, "at least 1"),
+        ("width", True, "whole number"), ("heads", 7, "divide"), ("n_modes", 0, "at least 1"),
+        ("channels", 0, "at least 1"), ("masked", "maybe", "true or false"), ("radius", -1.0, "above 0"),
+        ("branch", [64, -1], "a list of whole numbers"), ("branch", 64, "a list of whole numbers"),
+    ],
+)  # fmt: skip
+def test_bad_entries_of_a_model_are_refused_in_one_sentence_that_names_them(model, entry, value, words):
+    cls = model_class(model)
+    if entry not in {f.name for f in fields(cls.Config)}:
+        pytest.skip(f"{model} has no {entry}")
+    with pytest.raises(InputError, match=f"{entry}.*{words}") as said:
+        cls.make_config(None, **{entry: value})
+    assert said.value.kind == "bad_config"
+    assert cls.make_config(None) == cls.Config()
+
+
+def test_a_run_that_never_began_gives_its_folder_to_the_next(tmp_path):
+    wrong = RunSpec(TrainingConfig("hsd", epochs=1), task="ellipsoid")
+    right = RunSpec(TrainingConfig("hsd", epochs=1), task="torus_helmholtz", n_nodes=300, n_samples=20)
+    make_folder(tmp_path, wrong)
+    with pytest.raises(UnknownNameError, match="ellipsoid"):
+        run(tmp_path)
+    make_folder(tmp_path, right)
+    assert read_folder(tmp_path) == right
+    with alone_in(tmp_path), pytest.raises(InputError, match="another run"):
+        make_folder(tmp_path, wrong)
+    (tmp_path / "process.json").write_text("{}")
+    with pytest.raises(InputError, match="another run"):
+        make_folder(tmp_path, wrong)
+
+
+def test_one_process_at_a_time_trains_in_a_folder(tmp_path):
+    make_folder(tmp_path, RunSpec(TrainingConfig("hsd", epochs=1), task="ellipsoid"))
+    with alone_in(tmp_path), pytest.raises(InputError, match="Another process trains") as said:
+        run(tmp_path)
+    assert said.value.kind == "running"
+    with pytest.raises(UnknownNameError):  # and afterwards the next may, and frees it however it ends
+        run(tmp_path)
+    with alone_in(tmp_path):
+        pass

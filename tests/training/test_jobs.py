@@ -60,6 +60,15 @@ def test_a_run_is_paused_found_again_by_another_process_and_resumed_to_its_end(a
     assert jobs.runs(tmp_path) == []
 
 
+def test_a_folder_that_holds_no_run_is_left_as_it_is(tmp_path):
+    (tmp_path / "thesis.txt").write_text("precious")
+    with pytest.raises(InputError, match="no run folder"):
+        jobs.remove(tmp_path)
+    assert (tmp_path / "thesis.txt").read_text() == "precious"
+    jobs.remove(tmp_path / "gone")  # somebody else deleted it: nothing to do
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
 def test_a_killed_run_has_failed_and_goes_on_to_a_checkpoint(aero_file, tmp_path):
     folder = tmp_path / "run"
     jobs.start(folder, spec(aero_file, 40), threads=1)

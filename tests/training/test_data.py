@@ -1,0 +1,38 @@
+"""Samples that no model can be trained on are refused with file, array and sample."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hsd.data.dataset import Dataset
+from hsd.errors import InputError
+from hsd.training.data import TrainingData
+
+
+def spoilt(file, path, key: str, number: int, value: float) -> Dataset:
+    """A copy of a dataset file, as another program might write it, with one sample's array filled."""
+    with np.load(file) as archive:
+        arrays = dict(archive)
+    arrays[key][number] = value
+    np.savez(path, **arrays)
+    return Dataset(path)
+
+
+@pytest.mark.parametrize("part", ["train", "validation"])
+@pytest.mark.parametrize(
+    "kind, value, words",
+    [("non_finite_field", np.nan, "is not finite in"), ("zero_target", 0.0, "is zero everywhere in")],
+)
+def test_a_sample_that_cannot_be_learnt_is_named(aero_file, tmp_path, part, kind, value, words):
+    number = int(Dataset(aero_file).part(part).index[3])
+    bad = spoilt(aero_file, tmp_path / "bad.npz", "target", number, value)
+    with pytest.raises(InputError, match=f"bad.npz: target {words} sample {number} of the part {part};") as said:
+        TrainingData.open(bad, 16)
+    assert said.value.kind == kind
+
+
+def test_an_input_of_zeros_is_no_fault(aero_file, tmp_path):
+    data = Dataset(aero_file)
+    number, key = int(data.part("train").index[0]), f"input/{data.inputs[0].name}"
+    assert len(TrainingData.open(spoilt(aero_file, tmp_path / "zero.npz", key, number, 0.0), 16).train[0])
