@@ -44,7 +44,7 @@ def add_commands(commands: argparse._SubParsersAction) -> None:
     resume.set_defaults(run=run_resume)
 
     score = commands.add_parser("evaluate", help="all metrics of a checkpoint on a dataset")
-    score.add_argument("checkpoint", metavar="CKPT", type=Path)
+    score.add_argument("checkpoint", metavar="CKPT", type=Path, help="a checkpoint, or a run folder")
     score.add_argument("--data", type=Path, help="dataset file (default: made from the checkpoint's recorded seed)")
     score.add_argument("--part", choices=PARTS, default="validation", help="part of its split (validation)")
     score.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
@@ -52,7 +52,7 @@ def add_commands(commands: argparse._SubParsersAction) -> None:
     score.set_defaults(run=run_evaluate)
 
     predict = commands.add_parser("predict", help="predictions of a checkpoint for the samples of a dataset file")
-    predict.add_argument("checkpoint", metavar="CKPT", type=Path)
+    predict.add_argument("checkpoint", metavar="CKPT", type=Path, help="a checkpoint, or a run folder")
     predict.add_argument("--input", type=Path, required=True, help="dataset file with the inputs")
     predict.add_argument("--out", type=Path, required=True, help=".npz to write: sample and mesh numbers, nodes, forms")
     predict.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
@@ -121,13 +121,13 @@ def run_resume(args: argparse.Namespace) -> None:
 
 
 def _run(folder: Path, args: argparse.Namespace, finish: bool = False) -> None:
-    from hsd.training.jobs import wait_for_device
+    from hsd.training.jobs import tail, wait_for_device
     from hsd.training.parallel import is_first
     from hsd.training.run import chosen_device, read_folder, run, use_threads
 
     use_threads(args.threads)
     spec = read_folder(folder)
-    stopping = []
+    stopping, before = [], len(tail(folder))
     previous = signal.signal(signal.SIGTERM, lambda *_: stopping.append(True))  # stop at the next step, state kept
     speaks, live = is_first(), sys.stderr.isatty()
     try:
@@ -160,8 +160,10 @@ def _run(folder: Path, args: argparse.Namespace, finish: bool = False) -> None:
     if path is None:
         sys.stdout.write(f"Stopped; `python -m hsd resume {shlex.quote(str(folder))}` goes on with it.\n")
         return
-    entries = [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+    entries = tail(folder)
     epochs = f"{len(entries)} epoch{'s' * (len(entries) != 1)}"
+    if len(entries) == before and not finish:
+        sys.stdout.write(f"The run in {folder} was finished already.\n")
     sys.stdout.write(
         f"{spec.training.model}: best validation relative L2 {entries[-1]['best']:.4g} after {epochs} "
         f"({duration(entries[-1]['seconds'])} of training). Checkpoint: {path}\n"
@@ -172,7 +174,9 @@ def run_evaluate(args: argparse.Namespace) -> None:
     from hsd.metrics.registry import COCHAIN_METRICS, METRICS
     from hsd.training.evaluate import evaluate_meshes
     from hsd.training.loading import dataset_of_checkpoint, predictors
+    from hsd.training.run import checkpoint_in
 
+    args.checkpoint = checkpoint_in(args.checkpoint)
     dataset = dataset_of_checkpoint(args.checkpoint, args.data)
     scores, latency = evaluate_meshes(predictors(args.checkpoint, dataset, args.part, args.device), dataset, args.part)
     means, spread, count = scores.mean, scores.std, len(dataset.part(args.part))
@@ -195,6 +199,7 @@ def run_predict(args: argparse.Namespace) -> None:
 
     from hsd.hodge.cache import write_atomically
     from hsd.training.loading import dataset_of_checkpoint, predict_all, predictors
+    from hsd.training.run import checkpoint_in
 
     if args.out.suffix != ".npz":
         raise InputError(f"Predictions are written as .npz; give --out such a name (got {args.out}).", "suffix")
@@ -203,6 +208,7 @@ def run_predict(args: argparse.Namespace) -> None:
             f"--out {args.out} is the input itself, which would be lost; choose another file for the predictions.",
             "same_file",
         )
+    args.checkpoint = checkpoint_in(args.checkpoint)
     dataset = dataset_of_checkpoint(args.checkpoint, args.input)
     fields = predict_all(predictors(args.checkpoint, dataset, device=args.device), dataset)
     arrays = {"sample": np.arange(dataset.n_samples), "mesh_of_sample": np.asarray(dataset.mesh_of_sample)}

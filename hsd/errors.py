@@ -7,8 +7,10 @@ The sentence says what was expected, what was found and what to do.  The command
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from numbers import Integral
 
 
@@ -49,13 +51,21 @@ class SolverError(HsdError):
 
 
 class UnknownNameError(HsdError):
-    """A name is not in a registry; the message lists the known ones."""
+    """A name is not in a registry; the message lists the known ones, and the nearest of them where one is near."""
 
     default_kind = "unknown_name"
 
     def __init__(self, what: str, name: object, known: Iterable[object]):
-        names = ", ".join(str(k) for k in known)
-        super().__init__(f"Unknown {what} {name!r}; known: {names}.")
+        names = [str(k) for k in known]
+        plain = {_plain(k): k for k in names}
+        near = get_close_matches(_plain(str(name)), plain, 1, 0.7)
+        hint = f" Did you mean {plain[near[0]]}?" if near else ""
+        super().__init__(f"Unknown {what} {name!r}; known: {', '.join(names)}.{hint}")
+
+
+def _plain(name: str) -> str:
+    """A name without case, hyphens, underscores and blanks."""
+    return re.sub(r"[-_\s]", "", name.casefold())
 
 
 @dataclass(frozen=True)

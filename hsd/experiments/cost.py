@@ -28,12 +28,12 @@ from hsd.data.generate import generate
 from hsd.data.splits import split_sizes
 from hsd.errors import HsdError
 from hsd.experiments.cost_table import Cost
-from hsd.experiments.transfer import checkpoint_in, plan_of
+from hsd.experiments.transfer import plan_of
 from hsd.linalg import Progress, silent
 from hsd.training.checkpoint import read_manifest
 from hsd.training.config import TrainingConfig
 from hsd.training.jobs import ROOT
-from hsd.training.run import chosen_device, make_trainer
+from hsd.training.run import checkpoint_in, chosen_device, make_trainer
 from hsd.training.trainer import Trainer
 
 SECONDS = 2.0

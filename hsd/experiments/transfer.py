@@ -27,7 +27,7 @@ from hsd.linalg import Progress, silent
 from hsd.mesh.closest import ClosestPoint
 from hsd.training.checkpoint import read_manifest
 from hsd.training.predictor import Predictor, predictor_on
-from hsd.training.run import CHECKPOINT, chosen_device
+from hsd.training.run import checkpoint_in, chosen_device
 
 NODES = (1500, 7000)
 SAMPLES = 64
@@ -65,15 +65,6 @@ class Transferred:
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
-
-
-def checkpoint_in(path: Path) -> Path:
-    """A checkpoint's path from itself or from its run folder.  Raises InputError (no_checkpoint)."""
-    if not path.is_dir():
-        return path
-    if not (path / CHECKPOINT).is_file():
-        raise InputError(f"{path} has no {CHECKPOINT}; finish its run, or name a checkpoint.", "no_checkpoint")
-    return path / CHECKPOINT
 
 
 def plan_of(checkpoint: Path, manifest: Mapping[str, Any]) -> Plan:

@@ -153,6 +153,15 @@ def read_folder(folder: Path) -> RunSpec:
         raise InputError(f"{file} cannot be read ({error}); start the run again in a new folder.", "bad_run") from error
 
 
+def checkpoint_in(path: Path) -> Path:
+    """A checkpoint's path from itself or from its run folder.  Raises InputError (no_checkpoint)."""
+    if not path.is_dir():
+        return path
+    if not (path / CHECKPOINT).is_file():
+        raise InputError(f"{path} has no {CHECKPOINT}; finish its run, or name a checkpoint.", "no_checkpoint")
+    return path / CHECKPOINT
+
+
 def dataset_path(spec: RunSpec) -> Path:
     """Where a run's dataset is, or will be kept once it is made."""
     if spec.data is not None:

@@ -95,6 +95,19 @@ def test_predict_overwrites_neither_its_input_nor_a_checkpoint(made, tmp_path, c
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
 
 
+def test_evaluate_takes_a_run_folder_for_its_checkpoint(made, tmp_path, capsys):
+    for file in (made[0], made[0].with_suffix(".json")):
+        (tmp_path / f"model{file.suffix}").write_bytes(file.read_bytes())
+    said = []
+    for given in (made[0], tmp_path):
+        assert main(["evaluate", str(given), "--data", str(made[1].path), "--device", "cpu", "--json"]) == 0
+        said.append(json.loads(capsys.readouterr().out)["mean"])
+    assert said[0] == said[1]
+    (tmp_path / "model.safetensors").unlink()
+    assert main(["evaluate", str(tmp_path), "--device", "cpu"]) == 1
+    assert "has no model.safetensors" in capsys.readouterr().err
+
+
 def test_evaluate_and_predict_cover_all_meshes_of_a_file(made, meshes_file, tmp_path, capsys):
     path, data = made[0], Dataset(meshes_file)
     assert main(["evaluate", str(path), "--data", str(meshes_file), "--device", "cpu", "--json"]) == 0

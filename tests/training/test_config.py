@@ -64,6 +64,14 @@ def test_unknown_names_list_the_known_ones():
     assert set(MODELS) >= {"hsd"} and make_model.__doc__
 
 
+@pytest.mark.parametrize("name, nearest", [("HSD", "hsd"), ("FNO-3D", "fno3d"), ("Geo FNO", "geo_fno"), ("unet", None)])
+def test_the_nearest_known_name_is_proposed(name, nearest):
+    with pytest.raises(UnknownNameError) as said:
+        model_class(name)
+    found = said.value.message.partition(" Did you mean ")[2]
+    assert found == (f"{nearest}?" if nearest else "")
+
+
 def test_a_run_has_a_task_or_a_file():
     with pytest.raises(InputError, match="not both"):
         RunSpec(TrainingConfig("hsd"))
@@ -86,21 +94,26 @@ def test_a_run_begun_with_another_version_of_its_model_does_not_go_on(tmp_path):
         make_folder(tmp_path, spec)
 
 
-@pytest.mark.parametrize("model", MODELS)
+BAD_ENTRIES = [
+    ("lr", math.nan, "a number above 0"), ("lr", 0, "above 0"), ("weight_decay", "much", "at least 0"),
+    ("layers", -3, "at least"), ("layers", "abc", "whole number"), ("width", 0, "at least 1"),
+    ("width", True, "whole number"), ("heads", 7, "divide"), ("n_modes", 0, "at least 1"),
+    ("channels", 0, "at least 1"), ("masked", "maybe", "true or false"), ("radius", -1.0, "above 0"),
+    ("branch", [64, -1], "a list of whole numbers"), ("branch", 64, "a list of whole numbers"),
+]  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    "entry, value, words",
+    "model, entry, value, words",
     [
-        ("lr", math.nan, "a number above 0"), ("lr", 0, "above 0"), ("weight_decay", "much", "at least 0"),
-        ("layers", -3, "at least"), ("layers", "abc", "whole number"), ("width", 0, "at least 1"),
-        ("width", True, "whole number"), ("heads", 7, "divide"), ("n_modes", 0, "at least 1"),
-        ("channels", 0, "at least 1"), ("masked", "maybe", "true or false"), ("radius", -1.0, "above 0"),
-        ("branch", [64, -1], "a list of whole numbers"), ("branch", 64, "a list of whole numbers"),
+        (name, *bad)
+        for name in MODELS
+        for bad in BAD_ENTRIES
+        if bad[0] in {f.name for f in fields(model_class(name).Config)}
     ],
-)  # fmt: skip
+)
 def test_bad_entries_of_a_model_are_refused_in_one_sentence_that_names_them(model, entry, value, words):
     cls = model_class(model)
-    if entry not in {f.name for f in fields(cls.Config)}:
-        pytest.skip(f"{model} has no {entry}")
     with pytest.raises(InputError, match=f"{entry}.*{words}") as said:
         cls.make_config(None, **{entry: value})
     assert said.value.kind == "bad_config"
