@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -61,36 +60,37 @@ def domain_of(dataset: Dataset, n_modes: int, mesh: int = 0, progress: Progress 
     return Domain.from_mesh(ground.mesh, spec, fields, frame, progress, ground)
 
 
-def samples_of(part: Part, domain: Domain, normaliser: Normaliser, mesh: int = 0) -> Samples:
-    """The samples of a part on one mesh, normalised.  Raises InputError (non_finite_field), naming file and sample."""
+def samples_of(part: Part, domain: Domain, normaliser: Normaliser, mesh: int = 0, relative: bool = False) -> Samples:
+    """The samples of a part on one mesh, normalised.
+
+    relative : whether errors relative to the targets will be taken, so that none may be zero
+    Raises InputError (non_finite_field, zero_target), naming file, array and sample.
+    """
     dataset = part.dataset
 
     def read(key: str) -> np.ndarray:
-        refuse_rows(part, mesh, key, lambda block: ~np.isfinite(block), "non_finite_field", "is not finite in")
-        return np.concatenate([normaliser.apply(key, block).astype(np.float32) for block in part.blocks(key, mesh)])
+        out, finite, zero = [], [], []
+        for block in part.blocks(key, mesh):
+            finite.append(np.isfinite(block).all(axis=1))
+            zero.append(~block.any(axis=1))
+            out.append(normaliser.apply(key, block).astype(np.float32))
+        _refuse(part, mesh, key, ~np.concatenate(finite), "non_finite_field", "is not finite")
+        if relative and key == "target":
+            _refuse(part, mesh, key, np.concatenate(zero), "zero_target", "is zero everywhere")
+        return np.concatenate(out)
 
     coefficients = {name: read(f"coefficient/{name}") for name in dataset.schema.fields}
     source = read(f"input/{dataset.inputs[0].name}")
     return Samples(Batch.of_arrays(domain, source, read("target"), coefficients), domain)
 
 
-def refuse_rows(
-    part: Part,
-    mesh: int,
-    key: str,
-    wrong: Callable[[np.ndarray], np.ndarray],
-    kind: str,
-    words: str,
-    every: bool = False,
-) -> None:
-    """Raise InputError (``kind``) where an entry (``every``: each entry) of a sample's array is wrong."""
-    rows = [wrong(block).reshape(len(block), -1) for block in part.blocks(key, mesh)]
-    bad = np.concatenate([(row.all(axis=1) if every else row.any(axis=1)) for row in rows] or [np.zeros(0, bool)])
+def _refuse(part: Part, mesh: int, key: str, bad: np.ndarray, kind: str, words: str) -> None:
+    """Raise InputError (``kind``) where one of a part's samples on a mesh is bad, (n,) bool."""
     if bad.any():
         numbers = part.on_mesh(mesh)[bad]
         more = f" and {len(numbers) - 1} more" if len(numbers) > 1 else ""
         raise InputError(
-            f"{part.dataset.path.name}: {key} {words} sample {numbers[0]}{more} of the part {part.name}; leave such "
+            f"{part.dataset.path.name}: {key} {words} in sample {numbers[0]}{more} of the part {part.name}; leave such "
             "samples out and write the file again.",
             kind,
         )
@@ -130,10 +130,7 @@ class TrainingData:
             for name, part in parts.items():
                 if not len(part.on_mesh(mesh)):
                     continue
-                samples = samples_of(part, domain, normaliser, mesh)
-                refuse_rows(
-                    part, mesh, "target", lambda block: block == 0, "zero_target", "is zero everywhere in", True
-                )
+                samples = samples_of(part, domain, normaliser, mesh, relative=True)
                 if fiber_lifts is not None:
                     progress(f"resolvent features, {name}", None)
                     samples = samples.with_fiber(fiber_lifts)
