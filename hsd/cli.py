@@ -286,9 +286,9 @@ def main(argv: list[str] | None = None) -> int:
     """Run one command and return its exit code; errors become one sentence (or, with --json, one object)."""
     args = build_parser().parse_args(argv)
     try:
-        args.run(args)
+        code = args.run(args) or 0
         sys.stdout.flush()
-        return 0
+        return code
     except HsdError as error:
         return _fail(args, error.kind, error.message)
     except BrokenPipeError:

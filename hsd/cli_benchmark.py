@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 from pathlib import Path
 
 from hsd.cli_progress import Progress
 from hsd.cli_text import table, whole_number
 from hsd.errors import InputError
+from hsd.processes import StopWish
 
 
 def add_command(commands: argparse._SubParsersAction) -> None:
@@ -51,7 +51,7 @@ def add_command(commands: argparse._SubParsersAction) -> None:
     bench.set_defaults(run=run_benchmark)
 
 
-def run_benchmark(args: argparse.Namespace) -> None:
+def run_benchmark(args: argparse.Namespace) -> int:
     from dataclasses import replace
 
     from hsd.experiments.queue import known_result, line_of, run_queue
@@ -80,28 +80,22 @@ def run_benchmark(args: argparse.Namespace) -> None:
     is_whole = args.tasks is None and args.models is None and not args.minutes
     if args.readme and not is_whole:
         raise InputError("The README shows whole suites; leave out --tasks, --models and --minutes.", "bad_option")
-    stopping: list[bool] = []
-    previous = signal.signal(signal.SIGTERM, lambda *_: stopping.append(True))
     live = sys.stderr.isatty()
-    try:
-        with Progress(sys.stderr if live or args.progress else None, live) as progress:
-            if args.queue:
-                run_queue(
-                    entries, args.out, args.device, progress, _say, lambda: bool(stopping), args.workers, args.threads,
-                    records,
-                )  # fmt: skip
-            if args.table and not stopping:
-                in_table = entries if args.minutes else named(shown(args.suite))
-                rows = rows_of(in_table, args.out, records, args.device, progress, part=args.part)
-                there = {row["task"] for row in rows}
-                trivial = trivial_table([e for e in in_table if e.task in there], records, args.part, progress)
-                results = results_of(args.suite, rows, args.part, trivial)
-                if is_whole:
-                    write_results(results, records)
-                _say(markdown(results))
-    finally:
-        signal.signal(signal.SIGTERM, previous)
-    if args.readme and not stopping:
+    with StopWish() as stopping, Progress(sys.stderr if live or args.progress else None, live) as progress:
+        if args.queue:
+            run_queue(entries, args.out, args.device, progress, _say, stopping, args.workers, args.threads, records)
+        if args.table and not stopping():
+            in_table = entries if args.minutes else named(shown(args.suite))
+            rows = rows_of(in_table, args.out, records, args.device, progress, part=args.part)
+            there = {row["task"] for row in rows}
+            trivial = trivial_table([e for e in in_table if e.task in there], records, args.part, progress)
+            results = results_of(args.suite, rows, args.part, trivial)
+            if is_whole:
+                write_results(results, records)
+            _say(markdown(results))
+    if stopping():
+        return stopping.exit_code
+    if args.readme:
         put_into_readme(read_results(args.suite, records))
     if not (args.queue or args.table or args.readme):
         lines = []
@@ -109,6 +103,7 @@ def run_benchmark(args: argparse.Namespace) -> None:
             known = known_result(entry, args.out, records)
             lines.append([entry.name, "to do" if known is None else line_of(known).partition(": ")[2]])
         _say(table(lines, ["entry", "state"]))
+    return 0
 
 
 def _say(line: str) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 from pathlib import Path
 
 from hsd.cli_progress import Progress
 from hsd.cli_text import table, whole_number
+from hsd.processes import StopWish
 
 
 def add_command(commands: argparse._SubParsersAction) -> None:
@@ -46,7 +46,7 @@ def add_command(commands: argparse._SubParsersAction) -> None:
     pre.set_defaults(run=run_pretrain)
 
 
-def run_pretrain(args: argparse.Namespace) -> None:
+def run_pretrain(args: argparse.Namespace) -> int:
     from hsd.experiments.pretrain import Session, pack, plan, pretrain, wanted
     from hsd.experiments.queue import CORES
     from hsd.experiments.records import Records
@@ -58,19 +58,14 @@ def run_pretrain(args: argparse.Namespace) -> None:
     root, records = args.checkpoints or CHECKPOINTS, Records.of(args.results, args.out)
     if args.plan:
         _show(plan(entries, root, records, args.out))
-        return
-    stopping: list[bool] = []
-    previous = signal.signal(signal.SIGTERM, lambda *_: stopping.append(True))
+        return 0
     live = sys.stderr.isatty()
-    try:
-        with Progress(sys.stderr if live or args.progress else None, live) as progress:
-            session = Session(
-                root, records, args.out, 60 * args.budget_minutes, args.device, max(1, args.jobs), args.threads,
-                max(1, args.workers), progress, _say, lambda: bool(stopping),
-            )  # fmt: skip
-            steps = pretrain(entries, session)
-    finally:
-        signal.signal(signal.SIGTERM, previous)
+    with StopWish() as stopping, Progress(sys.stderr if live or args.progress else None, live) as progress:
+        session = Session(
+            root, records, args.out, 60 * args.budget_minutes, args.device, max(1, args.jobs), args.threads,
+            max(1, args.workers), progress, _say, stopping,
+        )  # fmt: skip
+        steps = pretrain(entries, session)
     left = [step for step in steps if step.is_open]
     if left:
         _say(f"{len(left)} of {len(steps)} are left to do; the same command goes on.")
@@ -80,6 +75,7 @@ def run_pretrain(args: argparse.Namespace) -> None:
     if args.archive:
         size = pack(args.archive, root, records)
         _say(f"{args.archive}: {size / 1e6:.1f} MB, to be unpacked in assets.")
+    return stopping.exit_code if left else 0
 
 
 def _say(line: str) -> None:

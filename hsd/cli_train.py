@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
-import signal
 import sys
 from pathlib import Path
 
 from hsd.cli_progress import Progress, duration
 from hsd.cli_text import table, whole_number
 from hsd.errors import InputError
+from hsd.processes import StopWish
 
 PARTS = ("validation", "test", "train")
 
@@ -86,7 +86,7 @@ def _add_running(parser: argparse.ArgumentParser) -> None:
 # ---- commands ----------------------------------------------------------------------------------------------------
 
 
-def run_train(args: argparse.Namespace) -> None:
+def run_train(args: argparse.Namespace) -> int:
     from hsd.data.plan import parse_setting
     from hsd.models.registry import model_class
     from hsd.training.config import TrainingConfig
@@ -110,56 +110,51 @@ def run_train(args: argparse.Namespace) -> None:
         device=args.device,
     )
     make_folder(args.out, spec)
-    _run(args.out, args)
+    return _run(args.out, args)
 
 
-def run_resume(args: argparse.Namespace) -> None:
+def run_resume(args: argparse.Namespace) -> int:
     from hsd.training.run import read_folder
 
     read_folder(args.folder)
-    _run(args.folder, args, args.finish)
+    return _run(args.folder, args, args.finish)
 
 
-def _run(folder: Path, args: argparse.Namespace, finish: bool = False) -> None:
+def _run(folder: Path, args: argparse.Namespace, finish: bool = False) -> int:
+    """Train; returns the exit code."""
     from hsd.training.jobs import tail, wait_for_device
     from hsd.training.parallel import is_first
-    from hsd.training.run import chosen_device, read_folder, run, use_threads
+    from hsd.training.run import check_data, chosen_device, read_folder, run, use_threads
 
     use_threads(args.threads)
     spec = read_folder(folder)
-    stopping, before = [], len(tail(folder))
-    previous = signal.signal(signal.SIGTERM, lambda *_: stopping.append(True))  # stop at the next step, state kept
-    speaks, live = is_first(), sys.stderr.isatty()
-    try:
-        with Progress(sys.stderr if speaks and (live or args.progress) else None, live) as progress:
-            note = [""]
+    check_data(spec)
+    before, speaks, live = len(tail(folder)), is_first(), sys.stderr.isatty()
+    with StopWish() as stopping, Progress(sys.stderr if speaks and (live or args.progress) else None, live) as progress:
+        note = [""]
 
-            def shown(stage: str, fraction: float | None = None) -> None:
-                progress(stage, fraction, note[0])
+        def shown(stage: str, fraction: float | None = None) -> None:
+            progress(stage, fraction, note[0])
 
-            def report(entry: dict) -> None:
-                note[0] = (
-                    f"epoch {entry['epoch'] + 1}, train {entry['train_loss']:.4g}, "
-                    f"validation {entry['validation']:.4g} (best {entry['best']:.4g})"
-                )
-                if entry["total_steps"]:
-                    shown("training", entry["step"] / entry["total_steps"])
+        def report(entry: dict) -> None:
+            note[0] = (
+                f"epoch {entry['epoch'] + 1}, train {entry['train_loss']:.4g}, "
+                f"validation {entry['validation']:.4g} (best {entry['best']:.4g})"
+            )
+            if entry["total_steps"]:
+                shown("training", entry["step"] / entry["total_steps"])
 
-            lock = None
-            if args.queue and speaks:
-                lock = wait_for_device(folder, chosen_device(spec.device), lambda: bool(stopping))
-            path = None
-            if not stopping:
-                path = run(folder, shown, report, lambda: bool(stopping), args.workers, args.steps, finish)
-            if lock is not None:
-                lock.release()
-    finally:
-        signal.signal(signal.SIGTERM, previous)
-    if not speaks:
-        return
+        lock = wait_for_device(folder, chosen_device(spec.device), stopping) if args.queue and speaks else None
+        path = None
+        if not stopping():  # asked to stop while it trains, it ends at the next step, its state kept
+            path = run(folder, shown, report, stopping, args.workers, args.steps, finish)
+        if lock is not None:
+            lock.release()
+    if not speaks:  # of several processes the first one tells: it may still be saving
+        return 0
     if path is None:
         sys.stdout.write(f"Stopped; `python -m hsd resume {shlex.quote(str(folder))}` goes on with it.\n")
-        return
+        return stopping.exit_code
     entries = tail(folder)
     epochs = f"{len(entries)} epoch{'s' * (len(entries) != 1)}"
     if len(entries) == before and not finish:
@@ -168,6 +163,7 @@ def _run(folder: Path, args: argparse.Namespace, finish: bool = False) -> None:
         f"{spec.training.model}: best validation relative L2 {entries[-1]['best']:.4g} after {epochs} "
         f"({duration(entries[-1]['seconds'])} of training). Checkpoint: {path}\n"
     )
+    return 0
 
 
 def run_evaluate(args: argparse.Namespace) -> None:

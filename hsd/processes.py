@@ -1,8 +1,10 @@
-"""Processes that outlive the one that started them: told apart from others that got the same number later."""
+"""Processes that outlive the one that started them: told apart from others that got the same number later, and asked by
+SIGTERM to keep what they have and end."""
 
 from __future__ import annotations
 
 import os
+import signal
 import time
 from pathlib import Path
 
@@ -61,6 +63,35 @@ class OtherWork:
         now, busy, own = (time.monotonic(), busy_seconds(), own_seconds())
         seconds = now - self._begun[0]
         return max(0.0, (busy - self._begun[1] - (own - self._begun[2])) / seconds) if seconds > 0 and busy else 0.0
+
+
+STOP_CODE = 143
+"""Exit code of a command that was asked to end before its work was whole: 128 + SIGTERM, as shells count it."""
+
+
+class StopWish:
+    """Callable () → whether SIGTERM has come since its ``with`` block was entered (in the main thread)."""
+
+    def __init__(self):
+        self._asked = False
+
+    def __enter__(self) -> StopWish:
+        self._before = signal.signal(signal.SIGTERM, self._ask)
+        return self
+
+    def __exit__(self, *_) -> None:
+        signal.signal(signal.SIGTERM, self._before)
+
+    def __call__(self) -> bool:
+        return self._asked
+
+    @property
+    def exit_code(self) -> int:
+        """Of a command whose work is not whole."""
+        return STOP_CODE if self._asked else 0
+
+    def _ask(self, *_) -> None:
+        self._asked = True
 
 
 def last_line(path: Path, tail: int = 2000) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 
 import pytest
 
 from hsd import processes
-from hsd.processes import OtherWork, busy_seconds, own_seconds
+from hsd.processes import STOP_CODE, OtherWork, StopWish, busy_seconds, own_seconds
 
 
 def test_work_of_others_is_all_work_less_our_own(monkeypatch):
@@ -33,3 +35,12 @@ def test_a_process_counts_as_other_work_until_it_is_waited_for():
     assert busy_seconds() - busy >= 0.4 > own_seconds() - own  # the system counts in hundredths
     child.communicate("\n")
     assert own_seconds() - own >= 0.4
+
+
+def test_a_wish_to_stop_is_kept_within_its_block_and_told_by_the_exit_code():
+    before = signal.getsignal(signal.SIGTERM)
+    with StopWish() as stopping:
+        assert not stopping() and stopping.exit_code == 0
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert stopping() and stopping.exit_code == STOP_CODE == 128 + signal.SIGTERM
+    assert signal.getsignal(signal.SIGTERM) is before

@@ -116,12 +116,15 @@ class TrainingData:
     ) -> TrainingData:
         """``n_train`` : training samples used, by turns from the meshes; 0: all.
 
-        Raises InputError (no_split, empty_part, node_target, inputs, non_finite_field; zero_target, as errors are
-        relative to the target).
+        Raises InputError (no_split, empty_part, node_target, inputs, non_finite_field; n_train, where there are fewer
+        samples; zero_target, as errors are relative to the target).
         """
         progress("normaliser", None)
-        normaliser = Normaliser.fit(dataset, n_train)
         parts = {name: dataset.part(name) for name in ("train", "validation")}
+        there = len(parts["train"])
+        if n_train > there:
+            raise InputError(f"n_train asks for {n_train} training samples, and the dataset has {there}.", "n_train")
+        normaliser = Normaliser.fit(dataset, n_train)
         if n_train:
             parts["train"] = parts["train"].first(n_train)
         out: dict[str, list[Samples]] = {"train": [], "validation": []}

@@ -95,8 +95,13 @@ def chosen_device(device: str) -> str:
 
 
 def use_threads(n: int | None) -> None:
-    """Set the number of CPU threads of this process (None: leave it)."""
+    """Set the number of CPU threads of this process (None: leave it).  Raises InputError (bad_threads)."""
     if n:
+        there = os.cpu_count() or 1
+        if n > there:
+            raise InputError(
+                f"This machine has {there} CPU cores; take --threads {there} or fewer (got {n}).", "bad_threads"
+            )
         torch.set_num_threads(n)
 
 
@@ -168,6 +173,12 @@ def dataset_path(spec: RunSpec) -> Path:
         return Path(spec.data)
     plan = Plan.of(spec.task, spec.n_samples, spec.n_nodes, spec.data_seed, spec.task_config)
     return cache_folder() / "datasets" / f"{spec.task}-{cache_key('dataset', plan)[:16]}.npz"
+
+
+def check_data(spec: RunSpec) -> None:
+    """Read the head of the run's dataset file, before anything waits for it.  Raises what opening it raises."""
+    if spec.data is not None:
+        Dataset(spec.data)
 
 
 def dataset_of(spec: RunSpec, progress: Progress = silent, workers: int = 1) -> Dataset:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from dataclasses import fields
 
 import pytest
+import torch
 
 from hsd.errors import InputError, UnknownNameError
 from hsd.models.hsd import HSD
 from hsd.models.registry import MODELS, make_model, model_class
 from hsd.training.config import TrainingConfig
-from hsd.training.run import RunSpec, alone_in, make_folder, read_folder, run
+from hsd.training.run import RunSpec, alone_in, make_folder, read_folder, run, use_threads
 
 
 def test_settings_are_read_from_text():
@@ -133,6 +135,13 @@ def test_a_run_that_never_began_gives_its_folder_to_the_next(tmp_path):
     (tmp_path / "process.json").write_text("{}")
     with pytest.raises(InputError, match="another run"):
         make_folder(tmp_path, wrong)
+
+
+def test_threads_are_at_most_the_cores_of_the_machine():
+    there, before = os.cpu_count() or 1, torch.get_num_threads()
+    with pytest.raises(InputError, match=f"has {there} CPU cores; take --threads {there} or fewer"):
+        use_threads(there + 1)
+    assert torch.get_num_threads() == before
 
 
 def test_one_process_at_a_time_trains_in_a_folder(tmp_path):

@@ -32,6 +32,13 @@ def test_a_sample_that_cannot_be_learnt_is_named(aero_file, tmp_path, part, kind
     assert said.value.kind == kind
 
 
+def test_more_samples_than_there_are_is_said(aero_file):
+    there = len(Dataset(aero_file).part("train"))
+    with pytest.raises(InputError, match=f"asks for {there + 1} training samples, and the dataset has {there}") as said:
+        TrainingData.open(Dataset(aero_file), 16, n_train=there + 1)
+    assert said.value.kind == "n_train"
+
+
 def test_an_input_of_zeros_is_no_fault(aero_file, tmp_path):
     data = Dataset(aero_file)
     number, key = int(data.part("train").index[0]), f"input/{data.inputs[0].name}"

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from hsd.errors import InputError
-from hsd.processes import birth, is_alive
+from hsd.processes import STOP_CODE, birth, is_alive
 from hsd.training import jobs
 from hsd.training.checkpoint import read_checkpoint
 from hsd.training.config import TrainingConfig
@@ -48,7 +48,7 @@ def test_a_run_is_paused_found_again_by_another_process_and_resumed_to_its_end(a
     look = f"from hsd.training import jobs; from pathlib import Path; print(jobs.status(Path({str(folder)!r})).state)"
     seen = subprocess.run([sys.executable, "-c", look], cwd=ROOT, capture_output=True, text=True, env=os.environ)
     assert seen.stdout.strip() == "running", seen.stderr
-    assert jobs.pause(folder).state == "paused"
+    assert jobs.pause(folder).state == "paused" and jobs._children[folder].returncode == STOP_CODE
     reached = len(jobs.tail(folder))
     assert jobs.resume(folder, threads=1).state in ("running", "waiting")
     wait_for(lambda: len(jobs.tail(folder)) > reached)
@@ -168,8 +168,9 @@ def test_a_full_disk_is_a_sentence(aero_file, tmp_path, monkeypatch):
 
 
 def test_errors_of_a_run_are_its_sentence(tmp_path):
-    jobs.start(tmp_path / "run", spec(tmp_path / "no_such_file.npz", 2), threads=1)
-    wait_for(lambda: jobs.status(tmp_path / "run").state == "failed")
+    with jobs.device_lock("cpu"):  # said at once, and not when its turn comes
+        jobs.start(tmp_path / "run", spec(tmp_path / "no_such_file.npz", 2), threads=1)
+        wait_for(lambda: jobs.status(tmp_path / "run").state == "failed")
     assert "no_such_file.npz" in jobs.status(tmp_path / "run").text
 
 
