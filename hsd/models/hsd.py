@@ -231,7 +231,7 @@ class SpectralNetwork(nn.Module):
             self.weights = nn.ParameterList(nn.Parameter(0.02 * torch.randn(c, 4 * c)) for _ in range(copies))
         self.n_products = min(config.products, max(config.layers, 1)) if domain.has("gradient/data") else 0
         self.products = nn.ModuleList(
-            ProductLayer(c, config.product_channels, config.hidden, n_parts, domain.has("normals"))
+            ProductLayer(c, config.product_channels, config.hidden, n_parts, domain.has("normals"), hats=config.hats)
             for _ in range(self.n_products if config.products and not config.tied else min(1, self.n_products))
         )
         flows = config.flow and domain.has("gradient/data") and domain.has("normals")

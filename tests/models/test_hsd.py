@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -249,6 +250,38 @@ def test_presets_are_configs(preset):
     assert model.n_parameters > 0
     if preset == "tiny":
         assert model.n_parameters < 10_000
+
+
+SWITCHES = {
+    "layers": {"layers": 3},
+    "untied": {"layers": 2, "tied": False},
+    "products": {"products": 1},
+    "hats": {"hats": 20},
+    "flow": {"flow": 2},
+    "lift": {"lift": 2},
+    "lifts of the fiber": {"fiber_lifts": 2},
+    "no global path": {"global_path": False},
+    "first moments": {"moments": 1, "moment_products": True},
+    "grid": {"fiber": "grid", "fiber_width": 3, "fiber_depth": 1, "fiber_modes": 2},
+    "both fibers": {"fiber": "both", "fiber_width": 3, "fiber_depth": 1, "fiber_modes": 2, "masked": False},
+    "no fiber": {"fiber": "none"},
+    "commutator": {"commutator": True},
+    "penalty": {"penalty": 1.0},
+}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_any_two_switches_go_together(name):
+    domain, batch = domain_of(name), batch_of(name)
+    for pair in combinations(SWITCHES, 2):
+        torch.manual_seed(4)
+        model = make_model(
+            "hsd", domain, None, channels=2, hidden=4, **{k: v for s in pair for k, v in SWITCHES[s].items()}
+        )
+        model.prepare(batch, domain)
+        with torch.no_grad():
+            forms = model(batch, domain).forms
+        assert forms.shape == batch.target.shape and torch.isfinite(forms).all(), pair
 
 
 def test_unknown_choices_are_refused():
