@@ -12,12 +12,6 @@ from hsd.cli_progress import Progress
 from hsd.cli_text import table, whole_number
 from hsd.errors import InputError
 
-NOTE = """error: mean relative L2 of node values over the samples, realised on each mesh by the task's own solver; modes
-are those of the mesh, no weight is changed.  ratio: error / error on the mesh of training.  to fine: the same against
-one truth for all meshes, solved with four times the vertices and interpolated linearly.  own truth to fine: so much of
-the truth of a mesh is its solver's discretisation, which a model trained on another mesh cannot know.
-"""
-
 
 def add_command(commands: argparse._SubParsersAction) -> None:
     move = commands.add_parser("transfer", help="errors of checkpoints on coarser and finer meshes of their task")
@@ -34,6 +28,7 @@ def add_command(commands: argparse._SubParsersAction) -> None:
         dest="to",
         help="put the rows into a file, where they replace those of the same checkpoints, and leave all others",
     )
+    move.add_argument("--readme", action="store_true", help="put the file's table into the README")
     move.add_argument("--progress", action="store_true", help="report progress even where there is no terminal")
     move.set_defaults(run=run_transfer)
 
@@ -57,15 +52,22 @@ def joined(path: Path, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def run_transfer(args: argparse.Namespace) -> None:
     from hsd.experiments.records import rounded, text_of
+    from hsd.experiments.tables import put_block
     from hsd.experiments.transfer import NODES, SAMPLES, transfer
+    from hsd.experiments.transfer_table import NOTE, markdown
     from hsd.hodge.cache import write_atomically
 
+    if args.readme and not args.to:
+        raise InputError("--readme shows the rows of a file; name it with --json.", "bad_option")
     live = sys.stderr.isatty()
     n_samples = SAMPLES if args.samples is None else args.samples
     with Progress(sys.stderr if live or args.progress else None, live) as progress:
         rows = transfer(args.checkpoints, args.nodes or NODES, n_samples, args.device, progress, args.part)
     if args.to:
-        write_atomically(args.to, text_of(joined(args.to, [rounded(row.as_dict()) for row in rows])).encode())
+        table_rows = joined(args.to, [rounded(row.as_dict()) for row in rows])
+        write_atomically(args.to, text_of(table_rows).encode())
+        if args.readme:
+            put_block("transfer", markdown(table_rows))
     lines = [
         [
             row.checkpoint,
@@ -84,4 +86,4 @@ def run_transfer(args: argparse.Namespace) -> None:
     sys.stdout.write(table(lines, head) + "\n")
     for sentence in dict.fromkeys(row.refused for row in rows if row.refused):
         sys.stdout.write(f"[other_mesh] {sentence}\n")
-    sys.stdout.write(f"{NOTE}At most {n_samples} samples of the {args.part} part.\n")
+    sys.stdout.write(f"{NOTE}\nAt most {n_samples} samples of the {args.part} part.\n")

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from hsd.errors import InputError
+from hsd.experiments import cost_table, transfer_table
 from hsd.experiments.records import RESULTS, Records, read_json
 from hsd.experiments.standing import standing
 from hsd.experiments.suites import SUITES
@@ -172,11 +173,38 @@ def test_the_block_of_the_readme_is_rewritten_and_nothing_else(tmp_path):
         put_into_readme(results, path)
 
 
-@pytest.mark.parametrize("suite", ["main", "others", "full"])
+@pytest.mark.parametrize("suite", ["main", "others", "full", "small", "ablation_transport"])
 def test_the_readme_shows_the_results_that_are_in_the_repository(suite):
     results = read_json(RESULTS / f"{suite}.json")
     block = block_in(README.read_text(encoding="utf-8"), suite)
     assert block == (NO_RUN if results is None else markdown(results))
+
+
+def test_the_readme_shows_costs_and_transfer_as_they_are_in_the_repository():
+    text = README.read_text(encoding="utf-8")
+    assert block_in(text, "cost") == cost_table.markdown(*cost_table.rows_in((RESULTS / "cost.json").read_text()))
+    assert block_in(text, "transfer") == transfer_table.markdown(json.loads((RESULTS / "transfer.json").read_text()))
+
+
+def test_the_table_of_transfer_has_a_row_a_model_and_the_mesh_of_training_first():
+    def row(name: str, n: int, error: float | None, ratio: float | None) -> dict:
+        here, fine = n == 3000, None if error is None else 2 * error
+        return {
+            "checkpoint": f"some/where/{name}.safetensors", "task": "t", "n_nodes": n, "n_samples": 4,
+            "trained_here": here, "error": error, "ratio": ratio, "error_fine": fine, "ratio_fine": ratio,
+            "truth_gap": 1 / n,
+        }  # fmt: skip
+
+    rows = [row("b", 3000, 0.5, 1.0), row("b", 1500, None, None), row("a", 3000, 0.25, 1.0), row("a", 1500, 0.5, 2.0)]
+    assert transfer_table.markdown(rows).split("\n")[:7] == [
+        "**t**, 4 samples",
+        "",
+        "| model | error, 3000 nodes | error, 1500 nodes | to fine, 3000 nodes | to fine, 1500 nodes |",
+        "|---|---|---|---|---|",
+        "| a | 0.2500 | 0.5000 (2.00) | 0.5000 | 1.0000 (2.00) |",
+        "| b | 0.5000 | — | 1.0000 | — |",
+        "| *own truth* | — | — | 0.0003 | 0.0007 |",
+    ]
 
 
 def test_the_records_in_the_repository_are_plain_and_of_known_runs():
