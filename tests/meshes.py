@@ -28,6 +28,11 @@ def kinds_first(names) -> list:
     return [name if name in KINDS else pytest.param(name, marks=pytest.mark.full) for name in names]
 
 
+def variants_last(names) -> list:
+    """The names as parameters, relatives of other entries in the full tier alone."""
+    return [pytest.param(name, marks=pytest.mark.full) if name in VARIANTS else name for name in names]
+
+
 @cache
 def mesh_of(name: str, n: int) -> Mesh:
     return gallery(name, n)
@@ -48,10 +53,13 @@ def star_is_valid(name: str, n: int, star: str) -> bool:
     return True
 
 
-def cases(n: int, stars=STARS, names=NAMES):
-    """(name, star, bc) over the gallery as pytest parameters, without diagonal stars that are refused."""
+def cases(n: int, stars=STARS, names=NAMES, others=()):
+    """(name, star, bc) over the gallery as pytest parameters, without diagonal stars that are refused.
+
+    others : marks of the shapes that are not one of the KINDS
+    """
     return [
-        pytest.param(name, star, bc, id=f"{name}-{star}-{bc}")
+        pytest.param(name, star, bc, id=f"{name}-{star}-{bc}", marks=() if name in KINDS else others)
         for name in names
         for star in stars
         if star_is_valid(name, n, star)

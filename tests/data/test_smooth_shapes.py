@@ -61,7 +61,9 @@ def test_partners_are_on_the_surface_at_the_wished_distance(name):
     assert distance.max() < 0.4 + 1e-3
 
 
-@pytest.mark.parametrize("style", CAR_FRAME)
+@pytest.mark.parametrize(
+    "style", [s if s == "fastback" else pytest.param(s, marks=pytest.mark.full) for s in CAR_FRAME]
+)
 def test_frame_of_the_car_is_centroid_and_farthest_point(style):
     shape = WingedCar(style)
     mesh = car(n_vertices=3000, **shape.options)
@@ -89,6 +91,7 @@ def test_unknown_style_and_thickness_are_refused():
     assert error.value.kind == "bad_option"
 
 
+@pytest.mark.full
 def test_kept_shapes_equal_made_ones_to_the_last_bit_and_are_made_again_for_another_text(tmp_path, monkeypatch):
     monkeypatch.setenv("HSD_CACHE", str(tmp_path))
     made = []

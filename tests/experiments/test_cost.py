@@ -54,6 +54,7 @@ def test_features_are_part_of_the_forward_pass_of_models_that_read_them(found):
         assert row.parameters > 0 and model_class(row.label).title
 
 
+@pytest.mark.full
 def test_the_command_writes_what_it_prints(folders, tmp_path, capsys):
     assert (
         main(["cost", str(folders[1]), "--seconds", "0.05", "--threads", "1", "--json", str(tmp_path / "c.json")]) == 0

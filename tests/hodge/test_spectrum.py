@@ -44,7 +44,8 @@ UNEVEN = ("moebius", "klein", "solid_torus", "cube")
 
 
 @pytest.mark.parametrize(
-    ("name", "star", "bc"), cases(MEDIUM, stars=("galerkin",)) + cases(MEDIUM, stars=("unit",), names=UNEVEN)
+    ("name", "star", "bc"),
+    cases(MEDIUM, stars=("galerkin",), others=pytest.mark.full) + cases(MEDIUM, stars=("unit",), names=UNEVEN),
 )
 def test_low_modes_equal_dense_eigenvalues_with_small_residuals(name, star, bc):
     """The iterative route (n above the dense threshold), degree by degree."""

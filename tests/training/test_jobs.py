@@ -69,6 +69,7 @@ def test_a_folder_that_holds_no_run_is_left_as_it_is(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
+@pytest.mark.full
 def test_a_killed_run_has_failed_and_goes_on_to_a_checkpoint(aero_file, tmp_path):
     folder = tmp_path / "run"
     jobs.start(folder, spec(aero_file, 40), threads=1)

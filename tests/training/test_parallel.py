@@ -69,6 +69,7 @@ def train(what: str, out: Path, *settings: str) -> list[str]:
     return words
 
 
+@pytest.mark.full
 def test_processes_with_different_clocks_end_a_budget_together(aero_file, tmp_path):
     done = two(train(str(aero_file), tmp_path / "run", "minutes=0.05"), CLOCKS)
     assert [code for code, _, _ in done] == [0, 0], done

@@ -101,6 +101,7 @@ def test_widgets_show_the_state_after_a_tour(app):
     assert page.locator("label", has_text="Show edges").locator("input").is_checked()
 
 
+@pytest.mark.full
 def test_back_key_of_the_browser_goes_back_a_step(app):
     page = app.page
     page.goto(f"{app.address}/?mesh=sphere&n=300")
@@ -116,6 +117,7 @@ def test_back_key_of_the_browser_goes_back_a_step(app):
     assert state(page)["mesh"] == ["sphere"]
 
 
+@pytest.mark.full
 def test_a_second_tab_with_another_mesh_changes_neither(app):
     first = app.page
     first.goto(f"{app.address}/?mesh=sphere&n=100&k=0&modes=4")
@@ -152,6 +154,7 @@ def test_upload_in_the_browser_stays_after_a_bad_one_and_after_a_reload(app):
     assert badge(page, "octa").count() == 1
 
 
+@pytest.mark.full
 def test_link_to_a_page_of_a_fresh_session_has_its_navigation(app):
     app.page.goto(f"{app.address}/harmonic_modes?mesh=sphere&n=300")
     still(app.page)
@@ -161,7 +164,8 @@ def test_link_to_a_page_of_a_fresh_session_has_its_navigation(app):
 
 
 @pytest.mark.parametrize(
-    "theme, dark", [("dark", True), pytest.param("light", False, marks=pytest.mark.full), ("projector", False)]
+    "theme, dark",
+    [("dark", True), *(pytest.param(theme, False, marks=pytest.mark.full) for theme in ("light", "projector"))],
 )
 def test_theme_of_the_link(app, theme, dark):
     app.page.goto(f"{app.address}/?mesh=sphere&n=100&theme={theme}")

@@ -138,6 +138,7 @@ def test_maps_and_pair_are_drawn_by_one_viewer_that_keeps_its_camera_and_shapes(
     assert all(np.array_equal(panel_values(model_page, i), b) for i, b in enumerate(before))
 
 
+@pytest.mark.full
 def test_quick_presses_of_k_each_take_the_next_sample_and_none_counts_in_a_field(model_page):
     model_page.open(PAGE + "3")
     for _ in range(6):
@@ -152,6 +153,7 @@ def test_quick_presses_of_k_each_take_the_next_sample_and_none_counts_in_a_field
     model_page.page.wait_for_function("new URLSearchParams(location.search).get('case') === '8'", timeout=30_000)
 
 
+@pytest.mark.full
 def test_a_source_placed_on_the_canvas_moves_truth_and_link(model_page):
     model_page.open(PAGE + "3")
     before = panel_values(model_page, 0)

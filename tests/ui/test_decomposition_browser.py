@@ -51,6 +51,7 @@ def test_a_placed_vortex_entered_as_node_vectors_is_coexact(app, mesh):
     assert shares(app) == before[0]
 
 
+@pytest.mark.full
 def test_points_are_dragged_and_deleted(app):
     app.open(f"{PAGE}mesh=sphere&n=1500&preset=empty&tool=source")
     place(app, 0.17, 0.22)
@@ -140,6 +141,7 @@ def test_in_tets_arrows_stand_on_the_cut_and_titles_stand_clear_of_the_shape(app
     assert app.js("v.panels[0].markers().length") == 0
 
 
+@pytest.mark.full
 def test_a_large_field_is_asked_for_found_after_a_reload_and_its_death_is_told(app, tmp_path_factory):
     """The worker is killed as a machine out of memory would: the page says so, and it may be started again."""
     app.page.goto(f"{app.address}/{PAGE}mesh=ball&n=9000&k=1")

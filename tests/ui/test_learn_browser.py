@@ -5,6 +5,7 @@ from __future__ import annotations
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
+import pytest
 
 import hsd
 from hsd.ui.lessons import fields
@@ -44,6 +45,7 @@ def test_a_lecture_with_keys_formulas_and_an_answer(app):
     assert lesson_after(app, "PageUp") == "2"
 
 
+@pytest.mark.full
 def test_no_press_of_a_clicker_is_lost_however_quick(app):
     app.open("learn?lesson=8")
     app.page.locator("h4").click()
@@ -81,6 +83,7 @@ def test_presenter_mode_shows_picture_and_slider_on_1280_by_720_and_keeps_the_fi
     assert "answer" not in app.page.url
 
 
+@pytest.mark.full
 def test_text_question_and_answer_of_every_lesson_are_in_view_on_1280_by_720_and_keys_do_not_scroll(app):
     app.page.set_viewport_size({"width": 1280, "height": 720})
     app.open("learn?lesson=6&present=1&theme=projector")

@@ -105,6 +105,7 @@ def test_titles_of_small_panels_are_set_smaller_and_not_cut_in_the_projector_the
     assert 12 <= smallest < 18, smallest
 
 
+@pytest.mark.full
 def test_spectra_are_cut_in_the_page_to_the_truncated_fields_of_hsd(model_page, model_server):
     opened(model_page, f"spectral_energy?of=models&models={'~'.join(LABELS)}&case={CASE}&kept=20")
     ground, values = fields(model_server[1])

@@ -90,6 +90,7 @@ def test_arrow_keys_step_the_mode_and_a_click_in_the_plot_goes_there(app):
     assert app.cameras() == camera
 
 
+@pytest.mark.full
 def test_a_block_is_turned_in_the_page(app):
     app.open(MODES + "&turn=1&mode=2")
     sent = app.sent

@@ -90,6 +90,7 @@ def test_a_broken_upload_is_a_sentence_and_a_good_one_is_shown(app, tmp_path):
     assert "Sample 0 of fine.npz" in app.page.locator(".hsd-viewer").inner_text()
 
 
+@pytest.mark.full
 def test_the_sample_is_downloaded_with_its_provenance(app):
     app.open("tasks?task=ellipsoid_aerodynamics&nodes=400&seed=5&sample=2")
     app.page.get_by_role("tab", name="Export").click()

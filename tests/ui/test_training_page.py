@@ -249,6 +249,7 @@ def test_a_running_run_is_found_after_reload_and_restart_shared_queued_and_a_kil
     assert "Paused" in text(good(first.run()))
 
 
+@pytest.mark.full
 def test_a_paused_run_takes_one_step_and_its_best_weights_are_used(no_runs, aero):
     spec = RunSpec(TrainingConfig("hsd", SMALL, epochs=100000, batch_size=8), data=str(aero))
     folder = paused_run(no_runs / "run-a", spec, 10)

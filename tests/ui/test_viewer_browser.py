@@ -77,6 +77,7 @@ def test_camera_is_kept_over_every_control(viewer):
     assert viewer.js("v.memory.pristine") is False
 
 
+@pytest.mark.full
 def test_camera_and_mode_come_back_after_a_page_change(viewer):
     viewer.open()
     viewer.drag(viewer.at(0.4, 0.5), viewer.at(0.5, 0.3))
@@ -110,6 +111,7 @@ def test_scrubbing_changes_the_picture_and_sends_nothing(viewer):
     assert viewer.page.locator(".controls output").inner_text().startswith("3: λ = ")
 
 
+@pytest.mark.full
 def test_weights_blend_in_all_linked_views_without_websocket_traffic(viewer):
     viewer.open("blend?n=1500")
     sent, before = viewer.sent, _shot(viewer)
@@ -142,6 +144,7 @@ def test_linked_views_share_one_camera_and_unlink(viewer):
     assert viewer.page.locator(".stage canvas").count() == 2  # one for all views, one colour bar
 
 
+@pytest.mark.full
 def test_a_picked_value_is_approximate_first_and_then_the_float64_value(viewer):
     viewer.open("field")
     viewer.page.mouse.click(*viewer.at(0.45, 0.45))
@@ -287,6 +290,7 @@ def test_points_are_placed_dragged_and_deleted_at_the_right_face(viewer):
     assert list(_points(viewer)) == []
 
 
+@pytest.mark.full
 def test_typing_in_the_page_leaves_the_view_alone(viewer):
     viewer.open()
     before = _shot(viewer)
@@ -301,6 +305,7 @@ def test_typing_in_the_page_leaves_the_view_alone(viewer):
     assert _differs(before, _shot(viewer)) < 0.002
 
 
+@pytest.mark.full
 def test_arrow_keys_step_the_mode_only_when_the_view_has_the_focus(viewer):
     viewer.open()
     viewer.page.keyboard.press("ArrowRight")
@@ -313,6 +318,7 @@ def test_arrow_keys_step_the_mode_only_when_the_view_has_the_focus(viewer):
     assert viewer.js("v.memory.controls.mode") == 5
 
 
+@pytest.mark.full
 def test_wheel_scrolls_the_page_unless_the_view_has_the_focus_or_ctrl_is_held(viewer):
     viewer.open()
     before = viewer.cameras()
@@ -341,6 +347,7 @@ def test_a_field_step_is_small_and_a_rerun_that_changes_nothing_is_tiny(viewer):
     assert 0 < viewer.received - before <= 3_000
 
 
+@pytest.mark.full
 def test_a_reported_control_comes_back_once_when_released(viewer):
     viewer.open("report")
     sent = viewer.sent
@@ -357,6 +364,7 @@ def test_a_reported_control_comes_back_once_when_released(viewer):
     assert viewer.js("v.memory.controls.level") == 1
 
 
+@pytest.mark.full
 def test_play_runs_through_the_modes(viewer):
     viewer.open("?n=1000")
     viewer.page.get_by_role("button", name="Play Mode").click()
@@ -382,7 +390,7 @@ def test_exported_picture_has_title_colour_bar_and_caption(viewer):
     assert len(np.unique(column.reshape(-1, 3), axis=0)) > 50
 
 
-@pytest.mark.parametrize("theme", [pytest.param("light", marks=pytest.mark.full), "dark", "projector"])
+@pytest.mark.parametrize("theme", [*(pytest.param(t, marks=pytest.mark.full) for t in ("light", "projector")), "dark"])
 def test_theme_changes_background_ink_and_size(viewer, theme):
     viewer.open()
     viewer.page.get_by_text(theme, exact=True).click()
@@ -446,6 +454,7 @@ def test_without_webgl_there_is_a_sentence_and_a_still_picture(viewer_server, br
         other.close()
 
 
+@pytest.mark.full
 def test_a_vtk_scene_is_drawn_offline(viewer):
     viewer.page.goto(f"{viewer.address}/vtk")
     viewer.page.get_by_text("shown: interactive").wait_for(timeout=60_000)
