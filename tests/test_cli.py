@@ -14,6 +14,7 @@ import pytest
 from hsd import cli, load_mesh
 from hsd.cli_progress import Progress, duration
 from hsd.cli_text import table
+from tests.meshes import NAMES
 
 ROOT = Path(__file__).resolve().parent.parent
 REPORT_KEYS = {
@@ -161,9 +162,7 @@ def test_options_that_do_not_apply_are_said(run, tmp_path):
 
 
 def test_a_shape_has_the_name_that_was_asked_for(run, tmp_path):
-    from hsd.mesh.primitives import GALLERY
-
-    assert [cli._gallery(name, 30).name for name in GALLERY] == list(GALLERY)
+    assert [cli._gallery(name, 30).name for name in NAMES] == list(NAMES)
     assert run("report", "gallery:flat_torus:100")[1].splitlines()[0] == "flat_torus"
     assert "flat_torus has no positions" in run("gallery", "flat_torus", "--out", tmp_path / "x.obj")[2]
 
