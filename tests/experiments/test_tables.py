@@ -173,7 +173,7 @@ def test_the_block_of_the_readme_is_rewritten_and_nothing_else(tmp_path):
         put_into_readme(results, path)
 
 
-@pytest.mark.parametrize("suite", ["main", "others", "full", "small", "ablation_transport"])
+@pytest.mark.parametrize("suite", ["main", "others", "full", "small", "ablation_transport", "ablation_others"])
 def test_the_readme_shows_the_results_that_are_in_the_repository(suite):
     results = read_json(RESULTS / f"{suite}.json")
     block = block_in(README.read_text(encoding="utf-8"), suite)
