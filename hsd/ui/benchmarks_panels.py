@@ -170,11 +170,11 @@ def ablations(view: View) -> None:
         table = tables.ablation_rows(runs, name, part, metric)
         linked_table(table, "benchmarks/ablations")
         record_choice(runs, "ablations")
-        changes = {v: c for v, c in zip(table["variant"], table["change"]) if c is not None and v != "full"}
-        if changes:
+        ratios = {v: r for v, r in zip(table["variant"], table["ratio"]) if r is not None and v != "full"}
+        if ratios:
             title = f"{SHORT[metric]} over that of the full model (“A, B”: over that of “A”), {part}"
             st.plotly_chart(
-                figures.change_figure(changes, title, figure_ink(get_state())), theme=None, key="benchmarks/changes",
+                figures.ratio_figure(ratios, title, figure_ink(get_state())), theme=None, key="benchmarks/ratios",
                 alt=title,
             )  # fmt: skip
     there = {run.record["entry"] for run in runs}
@@ -195,8 +195,8 @@ def ablations(view: View) -> None:
     if name in published.ABLATION:
         st.markdown(f"**Paper's ablations** (MSE) {OTHER_DATA}")
         theirs = published.ABLATION[name]
-        rows = [[variant, value, value / theirs["full"] - 1] for variant, value in theirs.items()]
-        plain_table(tables.columns_of(rows, ("variant", "paper's MSE", "change")), "benchmarks/paper_ablation")
+        rows = [[variant, value, value / theirs["full"]] for variant, value in theirs.items()]
+        plain_table(tables.columns_of(rows, ("variant", "paper's MSE", "ratio")), "benchmarks/paper_ablation")
         st.caption("Its full model has 64 modes, a grid fiber, the commutator and the projection: our variant “paper”.")
 
 

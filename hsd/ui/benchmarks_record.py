@@ -37,8 +37,8 @@ def column_config(table: Table) -> dict[str, Any]:
             out[name] = st.column_config.NumberColumn(format="localized")
         elif name in ONE_DIGIT:
             out[name] = st.column_config.NumberColumn(format="%.1f")
-        elif name in ("change",):
-            out[name] = st.column_config.NumberColumn(format="percent")
+        elif name == "ratio":
+            out[name] = st.column_config.NumberColumn(format="×%.3g")
         elif name.removesuffix(" ± ") in SMALL:
             out[name] = st.column_config.NumberColumn(format="%.2e")
         elif any(isinstance(value, float) for value in table[name]):

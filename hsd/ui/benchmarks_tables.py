@@ -217,7 +217,7 @@ def seed_rows(runs: Sequence[Run], part: str) -> Table:
 
 
 def ablation_rows(runs: Sequence[Run], task: str, part: str, metric: str) -> Table:
-    """Variant, what differs in its config, error, change against the variant that it is compared with (see
+    """Variant, what differs in its config, error, its ratio to that of the variant it is compared with (see
     :func:`hsd.experiments.suites.compared_with`); the paper's MSE beside."""
     errors = {run.record["label"]: (run.record.get(part) or {}).get(metric) for run in runs}
     theirs = published.ABLATION.get(task, {})
@@ -226,15 +226,15 @@ def ablation_rows(runs: Sequence[Run], task: str, part: str, metric: str) -> Tab
         label = run.record["label"]
         value, against = errors[label], compared_with(label, errors)
         reference = errors.get(against)
-        change = value / reference - 1 if value is not None and reference else None
+        ratio = value / reference if value is not None and reference else None
         rows.append(
             [
                 label, ", ".join(f"{k} = {v}" for k, v in run.record["config"].items()) or "the default of the task",
-                value, change, against, run.record["parameters"], run.record["training"]["epochs"], theirs.get(label),
+                value, ratio, against, run.record["parameters"], run.record["training"]["epochs"], theirs.get(label),
                 run.state, run.record["entry"],
             ]
         )  # fmt: skip
-    heads = ("variant", "config", SHORT[metric], "change", "against", "parameters", "epochs", "paper's MSE", "protocol")
+    heads = ("variant", "config", SHORT[metric], "ratio", "against", "parameters", "epochs", "paper's MSE", "protocol")
     return columns_of(rows, (*heads, ENTRY))
 
 

@@ -106,9 +106,9 @@ def trade_figure(points: Sequence[tuple[str, Look, float, float]], x: str, y: st
     return _legend_beside(figure, ink)
 
 
-def change_figure(changes: Mapping[str, float], title: str, ink: Ink) -> go.Figure:
-    """Ratio of an error to the full model's on a logarithmic axis, worse to the right, from its relative change."""
-    names, ratios = list(changes), [max(1.0 + v, 1e-3) for v in changes.values()]
+def ratio_figure(of: Mapping[str, float], title: str, ink: Ink) -> go.Figure:
+    """Ratios of errors to the full model's on a logarithmic axis, worse to the right."""
+    names, ratios = list(of), [max(v, 1e-3) for v in of.values()]
     figure = go.Figure(
         go.Bar(
             x=[r - 1.0 for r in ratios], base=1.0, y=names, orientation="h",

@@ -27,7 +27,7 @@ from hsd.ui import benchmarks_data as data
 from hsd.ui import benchmarks_tables as tables
 from hsd.ui.benchmarks_files import files_of, origin_of
 from hsd.ui.benchmarks_view import View, part_in_force
-from hsd.viz.benchmark_figures import change_figure
+from hsd.viz.benchmark_figures import ratio_figure
 from hsd.viz.style import LIGHT
 from tests.ui.benchmark_records import ablation_of, costs_of, record_of, table_of, transfer_of, write
 
@@ -262,7 +262,7 @@ def test_a_margin_within_the_spread_over_seeds_is_a_tie(gap, words):
 # ---- ablations, cost, transfer -----------------------------------------------------------------------------------
 
 
-def test_ablations_are_changes_against_the_full_model_and_missing_variants_are_named(many):
+def test_ablations_are_ratios_to_the_full_model_and_missing_variants_are_named(many):
     app = opened("Ablations")
     records = ablation_of(TASK, 9)
     frame = frames(app)[0]
@@ -271,16 +271,16 @@ def test_ablations_are_changes_against_the_full_model_and_missing_variants_are_n
     others = dict.fromkeys(errors, "full")
     others |= {"grid fiber, without projection": "grid fiber", "grid fiber, commutator": "grid fiber"}
     assert frame["against"].tolist() == list(others.values())
-    change = [errors[label] / errors[other] - 1 for label, other in others.items()]
-    assert frame["change"].tolist() == pytest.approx(change)
+    ratios = [errors[label] / errors[other] for label, other in others.items()]
+    assert frame["ratio"].tolist() == pytest.approx(ratios)
     _, entries = data.ablation_entries(TASK)
     assert f"**Not run yet** ({len(entries) - 9} of {len(entries)}" in text(app) and entries[-1].label in text(app)
     assert "full" not in {r.label for r in data.table_runs(data.found_in(many), TASK)}
 
 
-def test_changes_are_bars_from_one_on_a_logarithmic_axis_in_words_that_suit_their_size():
-    changes = {"same": 0.0, "half": -0.5, "a bit": 0.0004, "worse": 0.29, "far": 29.4, "gone": -1.0}
-    figure = change_figure(changes, "title", LIGHT)
+def test_ratios_are_bars_from_one_on_a_logarithmic_axis_in_words_that_suit_their_size():
+    ratios = {"same": 1.0, "half": 0.5, "a bit": 1.0004, "worse": 1.29, "far": 30.4, "gone": 0.0}
+    figure = ratio_figure(ratios, "title", LIGHT)
     bars = figure.data[0]
     ends = np.array(bars.base) + np.array(bars.x)
     assert ends == pytest.approx([1.0, 0.5, 1.0004, 1.29, 30.4, 1e-3])
