@@ -141,7 +141,10 @@ OWN_ROWS: dict[str, dict[str, dict[str, Any] | None]] = {  # beside or (None) in
         "16 steps of the flow": {"flow": 16},
         "128 modes": {"n_modes": 128},
     },
-    "torus_helmholtz": {"without hat functions": {"hats": 0}},
+    "torus_helmholtz": {
+        "without pole": {"poles": 0},
+        "hat functions in place of the pole": {"poles": 0, "hats": 96},
+    },
     "magnetostatics": {
         "without lift": {"lift": 0, "fiber_lifts": 0},
         "without lifts in the fiber": {"fiber_lifts": 0},

@@ -20,6 +20,7 @@ from hsd.nn.grid_fiber import Commutator, GridFiber
 from hsd.nn.harmonic import constrained
 from hsd.nn.hodge_paper import PaperLayer
 from hsd.nn.mlp import mlp
+from hsd.nn.poles import Poles
 from hsd.nn.pseudo_spectral import ProductLayer, advection
 
 VARIANTS = ("spectral", "paper")
@@ -46,7 +47,8 @@ class HSDConfig(ModelConfig):
     channels       : channels of coefficients
     layers         : coefficient layers (0: filters alone); tied: one set of weights for all of them
     products       : how many of the layers (at least one, even with layers = 0) carry a product layer; 0 is none
-    hats           : hat functions of λ̂ in the filters beside the bands, for symbols with resonances
+    poles          : of the filters, for symbols with resonances, placed by the training samples and then learned
+    hats           : hat functions of λ̂ in the filters, for any symbol, on the mesh of training alone
     flow           : Runge–Kutta steps of the quadratic flow after the layers (scalars on oriented surfaces), 0 is none
     product_channels, hidden : sizes of the product layer's network
     lift           : pointwise functions of the input before the modes, 0 is none
@@ -69,6 +71,7 @@ class HSDConfig(ModelConfig):
     tied: bool = True
     products: int = 0
     flow: int = 0
+    poles: int = 0
     hats: int = 0
     product_channels: int = 3
     hidden: int = 32
@@ -87,7 +90,7 @@ class HSDConfig(ModelConfig):
     masked: bool = True
     base_hidden: int = 32
     may_be_zero: ClassVar[frozenset[str]] = frozenset(
-        {"layers", "products", "flow", "hats", "lift", "fiber_lifts", "moments"}
+        {"layers", "products", "flow", "poles", "hats", "lift", "fiber_lifts", "moments"}
     )
 
 
@@ -124,7 +127,7 @@ class HSD(Operator):
             "weight_decay": 0.3,
         },
         "ellipsoid_aerodynamics": {"moments": 1, "moment_products": True, "weight_decay": 0.3},
-        "torus_helmholtz": {"hats": 96},
+        "torus_helmholtz": {"poles": 1},
     }
 
     def __init__(self, domain: Domain, config: HSDConfig | None = None):
@@ -203,6 +206,22 @@ def first_guess(batch: Batch, domain: Domain) -> torch.Tensor:
     return domain.source.coefficients(batch.source)[:, i] @ domain.target.modes[:, j].T
 
 
+def gains(batch: Batch, domain: Domain) -> tuple[torch.Tensor, ...]:
+    """λ̂, gain g, weight w and number of each mode of the source that some mode of the target matches, harmonic ones
+    left out: t ≈ g s over the samples, s the source's coefficient and t the target's over √λ̂ where the degrees differ,
+    g = Σ s t/w, w = Σ s²."""
+    s, t = domain.source.coefficients(batch.source), domain.target.coefficients(batch.target)
+    lam = domain.source.eigenvalues * domain.scale2
+    mode = torch.nonzero(~domain.source.harmonic)[:, 0]
+    if domain.spec.source[0] == domain.spec.target[0]:
+        s, t = s[:, mode], t[:, mode]
+    else:
+        mode, matching = domain.pairs.T
+        s, t = s[:, mode], t[:, matching] / lam[mode].sqrt()
+    weight = s.square().sum(dim=0)
+    return lam[mode], (s * t).sum(dim=0) / weight.clamp(min=1e-30), weight, mode
+
+
 class SpectralNetwork(nn.Module):
     """Filters, coefficient layers, products, global path and fiber of the variant "spectral"."""
 
@@ -215,7 +234,9 @@ class SpectralNetwork(nn.Module):
         pointwise = config.lift if domain.has("source_value") else 0
         self.lift = mlp([1, 16, pointwise], last_zero=False) if pointwise else None
         n_in = 1 + pointwise
-        self.into = Filter(c, n_in, n_parts, noise=0.1, hats=config.hats)
+        more = config.hats + config.poles
+        self.poles = Poles(config.poles) if config.poles else None
+        self.into = Filter(c, n_in, n_parts, noise=0.1, more=more)
         with torch.no_grad():
             self.into.weight[:, 0, :, 0] += 1.0
         n_harmonic = int((domain.arrays["target/part"] == 0).sum())
@@ -227,17 +248,17 @@ class SpectralNetwork(nn.Module):
             self.path = GlobalPath(domain, n_in, config.hidden, self.own_harmonic, *options)
         copies = 1 if config.tied else max(config.layers, 1)
         if config.layers:
-            self.growths = nn.ModuleList(Filter(c, 1, n_parts, noise=0.0, hats=config.hats) for _ in range(copies))
+            self.growths = nn.ModuleList(Filter(c, 1, n_parts, noise=0.0, more=more) for _ in range(copies))
             self.weights = nn.ParameterList(nn.Parameter(0.02 * torch.randn(c, 4 * c)) for _ in range(copies))
         self.n_products = min(config.products, max(config.layers, 1)) if domain.has("gradient/data") else 0
         self.products = nn.ModuleList(
-            ProductLayer(c, config.product_channels, config.hidden, n_parts, domain.has("normals"), hats=config.hats)
+            ProductLayer(c, config.product_channels, config.hidden, n_parts, domain.has("normals"), more=more)
             for _ in range(self.n_products if config.products and not config.tied else min(1, self.n_products))
         )
         flows = config.flow and domain.has("gradient/data") and domain.has("normals")
         self.flow = BracketFlow(config.flow) if flows else None
         self.register_buffer("reach", torch.tensor(1.0))
-        self.out = Filter(1, c, n_parts, mean=1.0 / c, noise=0.02, hats=config.hats)
+        self.out = Filter(1, c, n_parts, mean=1.0 / c, noise=0.02, more=more)
         self.resolvents = self.chi = self.grid = self.commutator = None
         if config.fiber in ("resolvent", "both"):
             self.resolvents = nn.Parameter(torch.zeros(len(RESOLVENT_SHIFTS) * (1 + config.fiber_lifts)))
@@ -252,7 +273,7 @@ class SpectralNetwork(nn.Module):
     def forward(
         self, batch: Batch, domain: Domain, reference: torch.Tensor | None, holds: torch.Tensor | None
     ) -> torch.Tensor:
-        features = filter_features(domain.source, domain.scale2, self.parts, self.config.hats)
+        features = self.features(domain)
         x = self.lifted(batch, domain)  # (B, C_in, N_s)
         z = apply_filter(self.into(features), x @ domain.source.star_modes)  # (B, C, K)
         amounts = harmonic = None
@@ -270,6 +291,10 @@ class SpectralNetwork(nn.Module):
         if fiber is None:
             return base
         return base + (domain.target.complement(fiber) if self.config.project else fiber)
+
+    def features(self, domain: Domain) -> torch.Tensor:
+        """What the filters are made of, for each mode of the source."""
+        return filter_features(domain.source, domain.scale2, self.parts, self.config.hats, self.poles)
 
     def lifted(self, batch: Batch, domain: Domain) -> torch.Tensor:
         """The source and pointwise functions of its values, as forms, (B, C_in, N_s)."""
@@ -341,6 +366,10 @@ class SpectralNetwork(nn.Module):
             if along is not None:
                 norms = torch.linalg.matrix_norm(along.double(), ord=2)
                 self.reach.copy_(REACH / norms.square().mean().sqrt().clamp(min=1e-12))
+            if self.poles is not None and batch.target is not None:
+                lam, gain, weight, mode = gains(batch, domain)
+                smooth = filter_features(domain.source, domain.scale2, self.parts)[:, mode]
+                self.poles.fit(lam, gain, weight, smooth[smooth.abs().amax(dim=1) > 0], domain.scale2)
 
     def growth(self, domain: Domain, generator: torch.Generator) -> torch.Tensor:
         """relu(log |z_L|/|z_0|) of white noise, A and λ scaled up at random: deep linear layers must not amplify."""
@@ -358,7 +387,7 @@ class SpectralNetwork(nn.Module):
                 a = torch.randn(NOISE, len(matrices), generator=generator).to(device, dtype)
                 a = torch.einsum("bm,mjk->bjk", a, matrices) * self.reach * uniform(1.0, 1.4, 1, 1, 1)
                 along = a if along is None else along + a
-        features = filter_features(domain.source, domain.scale2, self.parts, self.config.hats)
+        features = self.features(domain)
         lam = domain.source.eigenvalues * (domain.scale2 / 100) * uniform(1.0, 1.25, 1)
         z = z0
         for growth, weight in self.linear_layers(features, along is not None):

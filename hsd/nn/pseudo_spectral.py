@@ -16,15 +16,15 @@ class ProductLayer(nn.Module):
 
     κ mixes channels by filters (1/λ makes a stream function of a vorticity), f_θ is a small pointwise network, and
     v = Σ_p g_p(…) ∇u_p enters through the weak divergence, which leaves the mean as it is.  The brackets
-    n·(∇u_p × ∇u_q) exist on oriented surfaces.  Starts as the zero map where ``zero``;  hats: as of the filters.
+    n·(∇u_p × ∇u_q) exist on oriented surfaces.  Starts as the zero map where ``zero``;  more: as of the filters.
     (B, C, K) → (B, C, K);  Source: pseudo-spectral methods, Orszag 1969.
     """
 
     def __init__(
-        self, channels: int, products: int, hidden: int, n_parts: int, surface: bool, zero: bool = True, hats: int = 0
+        self, channels: int, products: int, hidden: int, n_parts: int, surface: bool, zero: bool = True, more: int = 0
     ):
         super().__init__()
-        self.mix = Filter(products, channels, n_parts, noise=0.3, hats=hats)
+        self.mix = Filter(products, channels, n_parts, noise=0.3, more=more)
         p, q = torch.triu_indices(products, products)
         self.register_buffer("pairs", torch.stack([p, q]), persistent=False)
         p, q = torch.triu_indices(products, products, offset=1)
@@ -33,7 +33,7 @@ class ProductLayer(nn.Module):
         n_features = products + self.pairs.shape[1] + (self.brackets.shape[1] if surface else 0)
         self.bracket_weight = nn.Parameter(torch.zeros(channels, self.brackets.shape[1])) if surface else None
         self.network = mlp([n_features, hidden, channels + products], last_zero=zero)
-        self.out = Filter(channels, channels + 1, n_parts, mean=0.0, noise=0.1, hats=hats)
+        self.out = Filter(channels, channels + 1, n_parts, mean=0.0, noise=0.1, more=more)
         with torch.no_grad():
             self.out.weight[:, :, :, 0] += torch.eye(channels, channels + 1)[:, :, None]
         self.channels, self.products = channels, products

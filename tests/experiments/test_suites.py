@@ -65,7 +65,7 @@ def test_a_row_of_an_ablation_differs_by_one_thing_from_the_row_that_it_is_compa
         if label not in ("full", "paper"):
             other = made[compared_with(label, rows)]
             changed = {key for key, value in made[label].items() if value != other[key]}
-            assert len(changed) == 1 or changed == {"lift", "fiber_lifts"}, (label, changed)
+            assert len(changed) == 1 or changed in ({"lift", "fiber_lifts"}, {"poles", "hats"}), (label, changed)
 
 
 def test_the_ablation_on_transport_has_every_piece_that_issue_and_paper_name():

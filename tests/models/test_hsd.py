@@ -256,6 +256,7 @@ SWITCHES = {
     "layers": {"layers": 3},
     "untied": {"layers": 2, "tied": False},
     "products": {"products": 1},
+    "poles": {"poles": 2},
     "hats": {"hats": 20},
     "flow": {"flow": 2},
     "lift": {"lift": 2},

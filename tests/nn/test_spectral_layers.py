@@ -69,7 +69,7 @@ def test_filters_without_hats_are_filters_with_hats_of_weight_zero(domain):
     torch.manual_seed(0)
     plain = Filter(2, 3, 1).double()
     torch.manual_seed(0)
-    hatted = Filter(2, 3, 1, hats=20).double()
+    hatted = Filter(2, 3, 1, more=20).double()
     wide = filter_features(domain.source, domain.scale2, ("coexact",), 20)
     assert torch.allclose(plain(features_of(domain)), hatted(wide), atol=1e-14)
 
