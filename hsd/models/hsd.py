@@ -369,7 +369,7 @@ class SpectralNetwork(nn.Module):
             if self.poles is not None and batch.target is not None:
                 lam, gain, weight, mode = gains(batch, domain)
                 smooth = filter_features(domain.source, domain.scale2, self.parts)[:, mode]
-                self.poles.fit(lam, gain, weight, smooth[smooth.abs().amax(dim=1) > 0], domain.scale2)
+                self.poles.fit(lam, gain, weight, smooth[smooth.abs().amax(dim=1) > 0])
 
     def growth(self, domain: Domain, generator: torch.Generator) -> torch.Tensor:
         """relu(log |z_L|/|z_0|) of white noise, A and λ scaled up at random: deep linear layers must not amplify."""

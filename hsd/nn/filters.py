@@ -31,7 +31,7 @@ def filter_features(
     if hats:
         values.append(_peaked(lam, hats))
     if poles is not None:
-        values.append(poles(basis.eigenvalues, scale2))
+        values.append(poles(lam))
     values = torch.cat(values)
     rows = []
     for i, part in enumerate(parts):

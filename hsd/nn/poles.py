@@ -7,21 +7,17 @@ from torch import nn
 
 REACH = 0.9
 """Part of its gap that a pole can move through."""
-SAME = 0.05
-"""Relative difference of scale up to which two meshes are resolutions of one shape."""
 COARSE, FINE = 9, 65
 """Places tried in every gap, and then in the best one."""
 
 
 class Poles(nn.Module):
-    """ρ_j = w_j/(λ̂ − p_j), p_j = m_j + REACH w_j tanh θ_j, of λ (K,) and the mesh's scale2 → (n, K).
+    """ρ_j(λ̂) = w_j/(λ̂ − p_j), p_j = m_j + REACH w_j tanh θ_j: (K,) → (n, K).
 
     A symbol such as 1/(λ − κ²) changes so fast near κ² that no function of the eigenvalue with fixed bands follows it
     on every mesh; with its pole it is one number.  m_j and w_j > 0 are middle and half-width of the gap of the training
     mesh's spectrum in which :meth:`fit` finds the pole, θ_j is learned: no eigenvalue of that mesh is crossed.  Before
-    it, all poles stand at −1, left of the spectrum.  A resonance is a number of the equation and not of the mesh:
-    λ̂ = λ · scale2 is taken with the scale2 of the training mesh on other resolutions of its shape, whose measures
-    differ by their facets, and with the mesh's own where that is of another size or unit.
+    it, all poles stand at −1, left of the spectrum.
     Source: rational approximation by partial fractions, Gustavsen and Semlyen, IEEE Trans. Power Delivery 14, 1999.
     """
 
@@ -29,25 +25,18 @@ class Poles(nn.Module):
         super().__init__()
         self.register_buffer("middle", torch.full((n,), -1.0))
         self.register_buffer("width", torch.ones(n))
-        self.register_buffer("scale2", torch.tensor(0.0))
         self.place = nn.Parameter(torch.zeros(n))
 
-    def forward(self, eigenvalues: torch.Tensor, scale2: float) -> torch.Tensor:
+    def forward(self, lam: torch.Tensor) -> torch.Tensor:
         poles = self.middle + REACH * self.width * torch.tanh(self.place)
-        here = torch.full_like(self.scale2, scale2)
-        scale = torch.where((here - self.scale2).abs() < SAME * self.scale2, self.scale2, here)
-        return self.width[:, None] / (eigenvalues * scale - poles[:, None])
+        return self.width[:, None] / (lam - poles[:, None])
 
     @torch.no_grad()
-    def fit(
-        self, lam: torch.Tensor, gain: torch.Tensor, weight: torch.Tensor, smooth: torch.Tensor, scale2: float
-    ) -> None:
+    def fit(self, lam: torch.Tensor, gain: torch.Tensor, weight: torch.Tensor, smooth: torch.Tensor) -> None:
         """Poles one by one where Σ_i weight_i (gain_i − smooth part − Σ_j a_j ρ_j(λ̂_i))² is least over all a.
 
-        lam, gain, weight : (K,) of the training mesh's modes, λ̂ with its scale2;  smooth: (F, K) functions that need
-                            no pole
+        lam, gain, weight : (K,) of the training mesh's modes;  smooth: (F, K) functions that need no pole
         """
-        self.scale2.fill_(scale2)
         lam, gain, weight, smooth = (x.double() for x in (lam, gain, weight, smooth))
         order = torch.sort(lam).values
         wide = torch.diff(order) > 1e-3 * order[1:].abs()  # copies of one eigenvalue have no gap between them

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 import torch
 
-from hsd.data.domain import Domain
 from hsd.models.registry import make_model
 from hsd.nn.filters import Filter, filter_features
 from hsd.nn.poles import FINE, REACH, Poles
@@ -41,7 +40,7 @@ def test_the_pole_of_a_symbol_is_found_in_its_gap(seed, gap):
     pole = low + 0.37 * (high - low)
     weight = 1 / (1 + lam)
     poles = Poles(1).double()
-    poles.fit(lam, 3.0 / (lam - pole) + 0.2 - 0.1 * lam / (1 + lam), weight, smooth(lam), 1.0)
+    poles.fit(lam, 3.0 / (lam - pole) + 0.2 - 0.1 * lam / (1 + lam), weight, smooth(lam))
     assert abs(float(places(poles)[0] - pole)) <= float(high - low) * REACH / (FINE - 1)
 
 
@@ -51,20 +50,20 @@ def test_two_poles_are_found_one_after_the_other():
     wanted = torch.stack([(distinct[5] + distinct[6]) / 2, (distinct[40] + distinct[41]) / 2])
     gain = 1 / (lam - wanted[0]) + 2 / (lam - wanted[1])
     poles = Poles(2).double()
-    poles.fit(lam, gain, torch.ones_like(lam), smooth(lam), 1.0)
+    poles.fit(lam, gain, torch.ones_like(lam), smooth(lam))
     assert torch.allclose(places(poles).sort().values, wanted, rtol=1e-2)
 
 
 def test_a_learned_pole_stays_in_its_gap():
     lam = spectrum()
     poles = Poles(1).double()
-    poles.fit(lam, 1 / (lam - lam[40] - 0.1), torch.ones_like(lam), smooth(lam), 1.0)
+    poles.fit(lam, 1 / (lam - lam[40] - 0.1), torch.ones_like(lam), smooth(lam))
     low, high = poles.middle - poles.width, poles.middle + poles.width
     for far in (-1e3, 1e3):
         with torch.no_grad():
             poles.place.fill_(far)
         assert bool((low < places(poles)).all() and (places(poles) < high).all())
-        assert torch.isfinite(poles(lam, 1.0)).all()
+        assert torch.isfinite(poles(lam)).all()
 
 
 def test_before_the_fit_filters_with_poles_are_smooth_and_start_as_those_without():
@@ -77,15 +76,6 @@ def test_before_the_fit_filters_with_poles_are_smooth_and_start_as_those_without
     assert torch.allclose(more(rows), plain(filter_features(domain.source, domain.scale2, ("coexact",))), atol=1e-6)
     found = rows[-2:].detach()
     assert float(found.min()) > 0 and float(found.max()) <= 1
-
-
-def test_the_scale_is_that_of_training_on_the_same_shape_and_its_own_in_another_unit():
-    lam = spectrum()
-    poles = Poles(1).double()
-    poles.fit(lam, 1 / (lam - lam[40] - 0.1), torch.ones_like(lam), smooth(lam), 2.0)
-    here = poles(lam / 2.0, 2.0)
-    assert torch.equal(poles(lam / 2.0, 2.0 * 1.004), here)  # a finer mesh: a little more area
-    assert torch.allclose(poles(lam / 2.0 * 1e-6, 2.0 * 1e6), here)  # the same mesh in another unit
 
 
 def test_hsd_finds_the_resonance_of_the_helmholtz_task():
@@ -102,4 +92,4 @@ def test_without_targets_nothing_is_fitted():
     domain, batch = domain_of(NAME), batch_of(NAME)
     model = make_model("hsd", domain, NAME)
     model.prepare(replace(batch, target=None), domain)
-    assert float(model.network.poles.scale2) == 0 and isinstance(domain, Domain)
+    assert torch.equal(model.network.poles.middle, torch.tensor([-1.0]))
