@@ -17,6 +17,7 @@ import torch
 
 from hsd.data.domain_arrays import PART_CODES, Arrays, Builder, DomainSpec
 from hsd.data.ground import Ground
+from hsd.data.scales import Scales
 from hsd.data.sparse import tensor_of
 from hsd.data.tasks.base import NamedFields, Task
 from hsd.errors import InputError
@@ -107,7 +108,8 @@ class Domain:
     Made by :meth:`build` (from a task) or :meth:`from_mesh`; every tensor is made at first use on ``device`` and in
     ``dtype``.  ``arrays`` holds the float64 originals, names as in ``hsd.data.domain_arrays``.
 
-    λ̂ = λ · scale2 with scale2 = measure^(2/n)/4π has no unit, so that filters are scale-free.
+    λ̂ = λ · scale2 with scale2 = measure^(2/n)/4π has no unit, so that filters are scale-free; on other resolutions of
+    one shape they are taken in the scales of the mesh of training (:meth:`in_scales`).
     """
 
     def __init__(self, mesh: Mesh, spec: DomainSpec, arrays: Arrays, device="cpu", dtype: torch.dtype = torch.float32):
@@ -230,7 +232,7 @@ class Domain:
 
     @cached_property
     def _features(self) -> Builder:
-        builder = Builder(Ground(self.mesh, self.spec.star, self.spec.bc), self.spec, {})
+        builder = Builder(Ground(self.mesh, self.spec.star, self.spec.bc), self.spec, {}, scales=self.scales)
         builder.prepare_features()
         return builder
 
@@ -264,9 +266,40 @@ class Domain:
         gradients = self.sparse("gradient")(self.source.modes.T)  # (K, n_vertices · D)
         return gradients.reshape(len(gradients), self.n_vertices, -1).permute(2, 1, 0).contiguous() * self.scale2**0.5
 
+    # ---- scales --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def scales(self) -> Scales:
+        """Of this mesh, or those that it was put into."""
+        a = self.arrays
+        measure = a["measure"] if "measure" in a else a["vertex_measure"].sum()
+        cutoff = a["cutoff"] if "cutoff" in a else a["source/eigenvalues"].max(initial=0.0)
+        return Scales(float(a["scale2"]), float(measure), float(cutoff))
+
     @property
     def scale2(self) -> float:
-        return float(self.arrays["scale2"])
+        return self.scales.scale2
+
+    def in_scales(self, scales: Scales, fiber: bool = True) -> Domain:
+        """This domain with what depends on scales made for others, where they hold here; else itself.  Kept.
+
+        fiber : whether the fiber's constants are needed, which take sparse solves
+        """
+        if scales.equal(self.scales) or not scales.hold_on(self.scales):
+            return self
+        return self.cached(("scales", scales, fiber), lambda: self._put_into(scales, fiber))
+
+    def _put_into(self, scales: Scales, fiber: bool) -> Domain:
+        changed = {name: np.array(value) for name, value in asdict(scales).items()}
+        builder = self._features.in_scales(scales) if fiber else None
+        if builder is not None:
+            changed["chi_fiber"] = builder.chi_fiber(self.arrays["chi"])
+        out = Domain(self.mesh, self.spec, {**self.arrays, **changed}, self.device, self.dtype)
+        out._tensors = {name: tensor for name, tensor in self._tensors.items() if name not in changed}
+        out._sparse = dict(self._sparse)
+        if builder is not None:
+            out._features = builder
+        return out
 
     @property
     def n_vertices(self) -> int:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import scipy.sparse as sp
 
 from hsd.data.grid import Box, GridTransfer
 from hsd.data.ground import Ground
+from hsd.data.scales import Scales
 from hsd.data.tasks.base import NamedFields, Task
 from hsd.dec.de_rham import de_rham
 from hsd.dec.whitney import whitney_quadrature
@@ -59,6 +60,7 @@ class Builder:
     frame: np.ndarray | None = None
     progress: Progress = silent
     arrays: Arrays = field(default_factory=dict)
+    scales: Scales | None = None
 
     def run(self) -> Arrays:
         self._geometry()
@@ -175,15 +177,18 @@ class Builder:
                 de_rham(mesh, s, lambda x, j=j: monomials((x - centre) / radius)[:, j], order=2)
                 for j in range(n_monomials(mesh.points.shape[1]))
             ])  # fmt: skip
-        basis = self.source
-        hat = basis.coefficients(chi)
-        rest = chi - basis.modes @ hat
-        every = [self._scaled(rest)] + [self._solved(j, rest) for j in range(self.n_resolvents)]
-        self.arrays |= {
-            "chi": chi,
-            "chi_hat": hat,
-            "chi_fiber": self._beyond(every),  # (N_t, 4, m)
-        }
+        self.arrays |= {"chi": chi, "chi_hat": self.source.coefficients(chi), "chi_fiber": self.chi_fiber(chi)}
+
+    def chi_fiber(self, chi: np.ndarray) -> np.ndarray:
+        """What is left of χ beyond the modes, itself and its resolvents as forms of the target, (N_t, 4, m)."""
+        rest = chi - self.source.modes @ self.source.coefficients(chi)
+        return self._beyond([self._scaled(rest)] + [self._solved(j, rest) for j in range(self.n_resolvents)])
+
+    def in_scales(self, scales: Scales) -> Builder:
+        """The same builder, its bases made, with resolvents in other scales."""
+        out = replace(self, scales=scales)
+        out.source, out.target = self.source, self.target
+        return out
 
     @property
     def n_resolvents(self) -> int:
@@ -191,8 +196,8 @@ class Builder:
 
     @property
     def cutoff(self) -> float:
-        """λ_K, the largest eigenvalue among the source's modes."""
-        return float(self.source.eigenvalues.max())
+        """λ_K, the largest eigenvalue among the source's modes, of this mesh or as the scales say."""
+        return float(self.source.eigenvalues.max()) if self.scales is None else self.scales.cutoff
 
     def resolvent(self, j: int, forms: np.ndarray) -> np.ndarray:
         """(1 + s_j) λ_K (Δ_s + s_j λ_K)⁻¹ of forms (N_s, m), s_j of RESOLVENT_SHIFTS, for s = 0 and s = n.

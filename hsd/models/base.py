@@ -124,6 +124,8 @@ class Operator(nn.Module):
     reads: ClassVar[str] = "node values"
     mesh_free: ClassVar[bool] = True
     """Whether a trained model runs on other meshes of the domain's shape."""
+    reads_scales: ClassVar[bool] = False
+    """Whether the scales of the mesh of training matter to it (see hsd.data.scales)."""
     version: ClassVar[int] = 1
     """Raised when weights, constants or training rules change, so that what was trained before counts as older."""
     micro_batch: ClassVar[int] = 0

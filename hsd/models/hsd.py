@@ -114,6 +114,7 @@ class HSD(Operator):
         "of either reads node values of the form and of the base, not their derivatives at quadrature points."
     )
     reads = "cochains through their Hodge coefficients"
+    reads_scales = True
     Config = HSDConfig
     task_config: ClassVar = {
         "toroidal_transport": {"layers": 12, "n_modes": 512, "penalty": 0.3, "lift": 2, "fiber": "none"},

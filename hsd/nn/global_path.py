@@ -38,7 +38,7 @@ class GlobalPath(nn.Module):
 
     def invariants(self, x: torch.Tensor, batch: Batch, domain: Domain) -> torch.Tensor:
         star_x = domain.sparse("source_star")(x.transpose(1, 2))  # (B, N_s, C)
-        size = domain.arrays["vertex_measure"].sum()
+        size = domain.scales.measure
         chi = domain.tensor("chi")[:, : self.n_moments]
         moments = torch.einsum("bnc,nj->bcj", star_x, chi) / size  # (B, C, J)
         energy = torch.log((star_x.transpose(1, 2) * x).sum(dim=2).clamp(min=1e-12) / size)  # (B, C)

@@ -69,7 +69,7 @@ def save_checkpoint(
 ) -> Path:
     """Write ``path`` (.safetensors) and the manifest beside it (.json), each atomically, weights first.
 
-    domain_about : mesh_hash, mesh_name, n_vertices, n_modes, grid_size of the domain that it was trained on
+    domain_about : mesh_hash, mesh_name, n_vertices, n_modes, grid_size, scales of the domain that it was trained on
     training     : config, steps, epochs, seconds, device, best validation error; data: provenance of the dataset
     Returns the path.  Raises InputError (suffix).
     """

@@ -113,8 +113,11 @@ class TrainingData:
         n_train: int = 0,
         fiber_lifts: int | None = None,
         progress: Progress = silent,
+        one_scale: bool = False,
     ) -> TrainingData:
         """``n_train`` : training samples used, by turns from the meshes; 0: all.
+
+        one_scale : whether further meshes are put into the scales of the first one, as a trained model sees them
 
         Raises InputError (no_split, empty_part, node_target, inputs, non_finite_field; n_train, where there are fewer
         samples; zero_target, as errors are relative to the target).
@@ -128,8 +131,11 @@ class TrainingData:
         if n_train:
             parts["train"] = parts["train"].first(n_train)
         out: dict[str, list[Samples]] = {"train": [], "validation": []}
-        for mesh in range(len(dataset.meshes)):
+        meshes = range(len(dataset.meshes))
+        for mesh in sorted(meshes, key=lambda mesh: not len(parts["train"].on_mesh(mesh))):  # those trained on first
             domain = domain_of(dataset, n_modes, mesh, progress)
+            if one_scale and out["train"]:
+                domain = domain.in_scales(out["train"][0].domain.scales, fiber_lifts is not None)
             for name, part in parts.items():
                 if not len(part.on_mesh(mesh)):
                     continue

@@ -15,6 +15,7 @@ from hsd.data.batch import Batch
 from hsd.data.domain import Domain
 from hsd.data.normaliser import Normaliser
 from hsd.data.plan import Plan
+from hsd.data.scales import Scales
 from hsd.errors import InputError
 from hsd.mesh.mesh import Mesh
 from hsd.models.base import Operator
@@ -44,6 +45,13 @@ class Predictor:
     def source_key(self) -> str:
         return next(key for key in self.normaliser.channels if key.startswith("input/"))
 
+    def own(self, domain: Domain) -> Domain:
+        """The domain in the scales of the mesh of training, where they hold and the model reads any."""
+        scales = Scales.of_manifest(self.manifest["domain"])
+        if scales is None or not self.model.reads_scales:
+            return domain
+        return domain.in_scales(scales, fiber=self.model.fiber_lifts(self.model.config) is not None)
+
     def batch(self, domain: Domain, source: np.ndarray, coefficients: Mapping[str, np.ndarray] | None = None) -> Batch:
         """A normalised batch of physical arrays, with fiber features where the model reads them.
 
@@ -51,6 +59,7 @@ class Predictor:
         """
         scaled = {n: self.normaliser.apply(f"coefficient/{n}", np.asarray(c)) for n, c in (coefficients or {}).items()}
         plain = self.normaliser.apply(self.source_key, np.asarray(source, float))
+        domain = self.own(domain)
         batch = Batch.of_arrays(domain, plain, None, scaled)
         lifts = self.model.fiber_lifts(self.model.config)
         if lifts is not None:
@@ -61,6 +70,7 @@ class Predictor:
     def run(self, batch: Batch, domain: Domain, size: int = 64) -> Fields:
         """Predict a normalised batch, ``size`` samples at a time, and undo the scaling."""
         self._check_mesh(domain)
+        domain = self.own(domain)
         nodes, forms = [], []
         for i in range(0, len(batch), size):
             prediction = self.model(batch[slice(i, i + size)], domain)
@@ -120,10 +130,11 @@ def load(path: str | Path, mesh: Mesh | None = None, device: str = "cpu") -> Pre
 def predictor_on(path: str | Path, domain: Domain) -> Predictor:
     """A predictor from a checkpoint on a given domain.
 
-    Raises InputError (of read_checkpoint; bad_normaliser, other_signature, other_architecture).
+    Raises InputError (of read_checkpoint; bad_manifest, bad_normaliser, other_signature, other_architecture).
     """
     checkpoint = read_checkpoint(path)
     manifest = checkpoint.manifest
+    Scales.of_manifest(manifest["domain"])
     normaliser = Normaliser.from_json(json.dumps(manifest["normaliser"]))
     with torch.random.fork_rng():
         model = make_model(manifest["model"], domain, None, **manifest["model_config"])

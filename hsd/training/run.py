@@ -301,7 +301,8 @@ def make_trainer(
     cls = model_class(config.model)
     model_config = cls.make_config(task, **config.model_config)
     n_modes = getattr(model_config, "n_modes", DEFAULT_MODES)
-    data = TrainingData.open(dataset, n_modes, config.n_train, cls.fiber_lifts(model_config), progress)
+    lifts = cls.fiber_lifts(model_config)
+    data = TrainingData.open(dataset, n_modes, config.n_train, lifts, progress, cls.reads_scales)
     return Trainer(data, config, folder, device, report, should_stop, task, show)
 
 
@@ -328,6 +329,7 @@ def keep(
         "n_nodes": provenance.get("n_nodes", domain.n_vertices),
         "n_modes": domain.spec.n_modes,
         "grid_size": domain.spec.grid_size,
+        "scales": asdict(domain.scales),
     }
     on_gpu = device.startswith("cuda")
     threads = torch.get_num_threads()

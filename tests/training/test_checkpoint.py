@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +13,12 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from hsd.cli import main
+from hsd.data.batch import Batch
 from hsd.data.dataset import Dataset
 from hsd.data.domain import Domain
 from hsd.data.generate import generate
+from hsd.data.ground import Ground
+from hsd.data.scales import Scales
 from hsd.data.tasks import task
 from hsd.errors import InputError
 from hsd.models.base import Signature
@@ -70,6 +73,29 @@ def test_load_gives_a_ready_predictor_on_the_task_and_on_another_mesh(made):
     ground_nodes = other.domain.n_vertices
     fields = other(other.domain, np.zeros((2, ground_nodes)) + np.linspace(0, 1, ground_nodes), {})
     assert fields.nodes.shape == (2, ground_nodes, 3) and np.isfinite(fields.nodes).all()
+
+
+def test_on_another_resolution_a_predictor_works_in_the_scales_of_its_mesh_of_training(made, tmp_path):
+    path, _ = made
+    this, own = task("ellipsoid_aerodynamics"), load(path)
+    assert Scales(**own.manifest["domain"]["scales"]) == own.domain.scales and own.own(own.domain) is own.domain
+    other = load(path, this.mesh(600))
+    made_there = this.realise(this.samples(0, 0, 3), Ground(other.domain.mesh))
+    (source,) = made_there.inputs.values()
+    there = other.domain.in_scales(own.domain.scales)
+    assert there is not other.domain and other.own(other.domain) is there
+    plain = other.normaliser.apply(other.source_key, source)
+    batch = Batch.of_arrays(there, plain, None, {})
+    batch = replace(batch, fiber=torch.as_tensor(there.fiber_features(plain, 0)).to(batch.source))
+    with torch.no_grad():
+        wanted = other.normaliser.invert("target", other.model(batch, there).forms.double().numpy())
+    found = other(other.domain, source, {}).forms
+    assert np.array_equal(found, wanted)
+    older = copy_of(path, tmp_path)
+    edit(domain={"scales": None})(older)
+    before = load(older, this.mesh(600))
+    assert before.own(before.domain) is before.domain  # without scales those of the mesh
+    assert not np.array_equal(before(before.domain, source, {}).forms, found)
 
 
 def test_predict_covers_all_samples_in_order(made):
@@ -234,6 +260,7 @@ MUTATIONS = {
     "broken manifest": (lambda p: p.with_suffix(".json").write_text("{"), "bad_manifest", "no readable JSON"),
     "lacking manifest": (edit(normaliser=None), "bad_manifest", "lacks normaliser"),
     "broken normaliser": (edit(normaliser={"channels": 3}), "bad_normaliser", "normaliser"),
+    "broken scales": (edit(domain={"scales": {"measure": -1}}), "bad_manifest", "scales in the manifest"),
     "broken signature": (edit(signature={"source": 5}), "bad_manifest", "signature"),
     "unknown model": (edit(model="unet"), "unknown_model", "knows hsd"),
     "no manifest": (lambda p: p.with_suffix(".json").unlink(), "no_manifest", "missing beside"),

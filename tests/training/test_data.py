@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 from hsd.data.dataset import Dataset
 from hsd.errors import InputError
@@ -37,6 +38,16 @@ def test_more_samples_than_there_are_is_said(aero_file):
     with pytest.raises(InputError, match=f"asks for {there + 1} training samples, and the dataset has {there}") as said:
         TrainingData.open(Dataset(aero_file), 16, n_train=there + 1)
     assert said.value.kind == "n_train"
+
+
+def test_several_meshes_are_trained_on_in_the_scales_of_the_first(meshes_file):
+    data = Dataset(meshes_file)
+    one, own = (TrainingData.open(data, 16, fiber_lifts=0, one_scale=flag) for flag in (True, False))
+    assert {s.domain.scales for s in (*one.train, *one.validation)} == {one.domain.scales}
+    assert len({s.domain.scales for s in own.train}) == len(own.train) == 2
+    assert one.domain.scales == own.domain.scales
+    first, second = ((a.batch.fiber, b.batch.fiber) for a, b in zip(one.train, own.train))
+    assert torch.equal(*first) and not torch.allclose(*second)
 
 
 def test_an_input_of_zeros_is_no_fault(aero_file, tmp_path):
