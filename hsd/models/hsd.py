@@ -36,6 +36,13 @@ STEP_SCALES = (1.0, 1.0, 0.3, 0.051)
 """Of z, λ̂z/100, Az and A²z in a coefficient layer: alike in size, so that one learning rate suits all weights."""
 MOMENTS = (1, 2)
 FIBERS = ("resolvent", "grid", "both", "none")
+SPECTRAL_ONLY = frozenset(
+    {
+        "channels", "layers", "tied", "products", "poles", "hats", "flow", "product_channels", "lift", "global_path",
+        "moments", "moment_products", "fiber_lifts", "penalty",
+    }
+)  # fmt: skip
+"""Entries that the variant "paper" does not read."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +157,9 @@ class HSD(Operator):
 
     @classmethod
     def idle_entries(cls, config: HSDConfig) -> frozenset[str]:
-        return frozenset() if config.variant == "spectral" and config.layers else frozenset({"penalty"})
+        if config.variant == "paper":
+            return SPECTRAL_ONLY
+        return frozenset() if config.layers else frozenset({"penalty"})
 
     def predict(self, batch: Batch, domain: Domain) -> Prediction:
         reference = reference_coefficients(batch, domain)

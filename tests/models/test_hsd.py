@@ -12,6 +12,7 @@ import torch
 from hsd.data.batch import Batch, reference_coefficients
 from hsd.data.domain import Domain
 from hsd.errors import UnknownNameError
+from hsd.models.hsd import HSD, SPECTRAL_ONLY
 from hsd.models.presets import PAPER, PRESETS, TINY
 from hsd.models.registry import make_model
 from tests.models.domains import ALL, batch_of, domain_of
@@ -283,6 +284,26 @@ def test_any_two_switches_go_together(name):
         with torch.no_grad():
             forms = model(batch, domain).forms
         assert forms.shape == batch.target.shape and torch.isfinite(forms).all(), pair
+
+
+def test_the_published_form_reads_none_of_the_entries_of_the_spectral_one():
+    domain, batch = domain_of("torus_helmholtz"), batch_of("torus_helmholtz")
+    other = {"channels": 3, "layers": 2, "tied": False, "products": 1, "poles": 2, "hats": 5, "flow": 3}
+    other |= {"product_channels": 2, "lift": 2, "global_path": False, "moments": 1, "moment_products": True}
+    other |= {"fiber_lifts": 2, "penalty": 1.0}
+    assert set(other) == SPECTRAL_ONLY
+    found = []
+    for entries in ({}, other):
+        torch.manual_seed(0)
+        model = make_model(
+            "hsd", domain, None, **{**PAPER, "fiber_width": 4, "fiber_depth": 1, "n_modes": 24, **entries}
+        )
+        model.prepare(batch, domain)
+        with torch.no_grad():
+            found.append(model(batch, domain).forms)
+        assert model.penalty(domain, torch.Generator().manual_seed(0)) is None
+        assert HSD.fiber_lifts(model.config) is None
+    assert torch.equal(*found)
 
 
 def test_unknown_choices_are_refused():
