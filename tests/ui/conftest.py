@@ -12,6 +12,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -184,6 +185,14 @@ class Viewer:
         return self.page.evaluate(
             f"(args) => {{ const v = Object.values(__hsd.views)[0]; return ({body}); }}", list(arguments)
         )
+
+    def until(self, holds: Callable[[], bool], seconds: float = 10.0) -> bool:
+        """Whether something comes to hold: a busy machine draws later."""
+        for _ in range(int(20 * seconds)):
+            if holds():
+                return True
+            self.page.wait_for_timeout(50)
+        return False
 
     def cameras(self) -> list:
         return json.loads(self.js("JSON.stringify(v.memory.cameras)"))

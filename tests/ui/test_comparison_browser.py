@@ -100,8 +100,11 @@ def test_blink_and_wipe_ask_nothing_of_the_server_and_the_edge_stands_while_the_
     sent = model_page.sent
     for at, expected in ((0, a), (1, b)):
         model_page.js(f"v.setControl('blink', {at})")
-        model_page.page.wait_for_timeout(150)
-        assert np.abs(panel_values(model_page, 1) - expected).max() < 2e-3 * np.abs(expected).max()
+
+        def is_drawn(expected=expected) -> bool:
+            return np.abs(panel_values(model_page, 1) - expected).max() < 2e-3 * np.abs(expected).max()
+
+        assert model_page.until(is_drawn)
     for i, expected in ((2, a), (3, b)):
         assert np.abs(panel_values(model_page, i) - expected).max() < 2e-3 * np.abs(expected).max()
     line = model_page.page.locator(".hsd-viewer .edge").first

@@ -31,9 +31,12 @@ def test_the_player_scrubs_and_plays_without_the_server_and_release_moves_the_ma
     sent, frames = app.sent, app.frames()
     for t in (3, 7, 10):
         slider.evaluate("(e, t) => { e.value = t; e.dispatchEvent(new Event('input')); }", t)
-        app.page.wait_for_timeout(150)
-        values = np.array(app.js("Array.from(v.panels[1].values)"))
-        assert np.abs(values - states[t][vertex_of]).max() < 2e-3 * np.abs(states).max()
+
+        def is_drawn(state=states[t]) -> bool:
+            values = np.array(app.js("Array.from(v.panels[1].values)"))
+            return np.abs(values - state[vertex_of]).max() < 2e-3 * np.abs(states).max()
+
+        assert app.until(is_drawn)
         first = np.array(app.js("Array.from(v.panels[0].values)"))
         assert np.abs(first - states[0][vertex_of]).max() < 2e-3 * np.abs(states).max()
     assert app.sent == sent and app.frames() > frames
