@@ -20,7 +20,7 @@ from hsd.nn.grid_fiber import Commutator, GridFiber
 from hsd.nn.harmonic import constrained
 from hsd.nn.hodge_paper import PaperLayer
 from hsd.nn.mlp import mlp
-from hsd.nn.poles import Poles
+from hsd.nn.poles import Poles, gains
 from hsd.nn.pseudo_spectral import ProductLayer, advection
 
 VARIANTS = ("spectral", "paper")
@@ -214,22 +214,6 @@ def first_guess(batch: Batch, domain: Domain) -> torch.Tensor:
         return batch.source
     i, j = domain.pairs.T
     return domain.source.coefficients(batch.source)[:, i] @ domain.target.modes[:, j].T
-
-
-def gains(batch: Batch, domain: Domain) -> tuple[torch.Tensor, ...]:
-    """λ̂, gain g, weight w and number of each mode of the source that some mode of the target matches, harmonic ones
-    left out: t ≈ g s over the samples, s the source's coefficient and t the target's over √λ̂ where the degrees differ,
-    g = Σ s t/w, w = Σ s²."""
-    s, t = domain.source.coefficients(batch.source), domain.target.coefficients(batch.target)
-    lam = domain.source.eigenvalues * domain.scale2
-    mode = torch.nonzero(~domain.source.harmonic)[:, 0]
-    if domain.spec.source[0] == domain.spec.target[0]:
-        s, t = s[:, mode], t[:, mode]
-    else:
-        mode, matching = domain.pairs.T
-        s, t = s[:, mode], t[:, matching] / lam[mode].sqrt()
-    weight = s.square().sum(dim=0)
-    return lam[mode], (s * t).sum(dim=0) / weight.clamp(min=1e-30), weight, mode
 
 
 class SpectralNetwork(nn.Module):

@@ -5,6 +5,9 @@ from __future__ import annotations
 import torch
 from torch import nn
 
+from hsd.data.batch import Batch
+from hsd.data.domain import Domain
+
 REACH = 0.9
 """Part of its gap that a pole can move through."""
 COARSE, FINE = 9, 65
@@ -54,6 +57,22 @@ class Poles(nn.Module):
             at = int(_best(middles[gap] + halves[gap] * inner, lam, gain, root, found))
             self.place[j] = torch.atanh(inner[at] / REACH)
             found = torch.cat([found, (halves[gap] / (lam - middles[gap] - halves[gap] * inner[at]))[None]])
+
+
+def gains(batch: Batch, domain: Domain) -> tuple[torch.Tensor, ...]:
+    """λ̂, gain g, weight w and number of each mode of the source that some mode of the target matches, harmonic ones
+    left out: t ≈ g s over the samples, s the source's coefficient and t the target's over √λ̂ where the degrees differ,
+    g = Σ s t/w, w = Σ s²."""
+    s, t = domain.source.coefficients(batch.source), domain.target.coefficients(batch.target)
+    lam = domain.source.eigenvalues * domain.scale2
+    mode = torch.nonzero(~domain.source.harmonic)[:, 0]
+    if domain.spec.source[0] == domain.spec.target[0]:
+        s, t = s[:, mode], t[:, mode]
+    else:
+        mode, matching = domain.pairs.T
+        s, t = s[:, mode], t[:, matching] / lam[mode].sqrt()
+    weight = s.square().sum(dim=0)
+    return lam[mode], (s * t).sum(dim=0) / weight.clamp(min=1e-30), weight, mode
 
 
 def _best(poles: torch.Tensor, lam: torch.Tensor, gain: torch.Tensor, root: torch.Tensor, smooth: torch.Tensor) -> int:
