@@ -128,7 +128,6 @@ def _run(folder: Path, args: argparse.Namespace, finish: bool = False) -> int:
 
     use_threads(args.threads)
     spec = read_folder(folder)
-    check_data(spec)
     before, speaks, live = len(tail(folder)), is_first(), sys.stderr.isatty()
     with StopWish() as stopping, Progress(sys.stderr if speaks and (live or args.progress) else None, live) as progress:
         note = [""]
@@ -144,7 +143,10 @@ def _run(folder: Path, args: argparse.Namespace, finish: bool = False) -> int:
             if entry["total_steps"]:
                 shown("training", entry["step"] / entry["total_steps"])
 
-        lock = wait_for_device(folder, chosen_device(spec.device), stopping) if args.queue and speaks else None
+        lock = None
+        if args.queue and speaks:
+            check_data(spec)
+            lock = wait_for_device(folder, chosen_device(spec.device), stopping)
         path = None
         if not stopping():  # asked to stop while it trains, it ends at the next step, its state kept
             path = run(folder, shown, report, stopping, args.workers, args.steps, finish)

@@ -47,16 +47,16 @@ class Poles(nn.Module):
         if not len(low):
             return
         root, found = weight.sqrt(), smooth
+        middles, halves = (low + high) / 2, (high - low) / 2
+        coarse, fine = (torch.linspace(-REACH, REACH, n, dtype=lam.dtype, device=lam.device) for n in (COARSE, FINE))
+        fine = fine[1:-1]  # θ is finite
         for j in range(len(self.middle)):
-            inner = torch.linspace(-REACH, REACH, COARSE, dtype=lam.dtype, device=lam.device)
-            middles, halves = (low + high) / 2, (high - low) / 2
-            best = _best(middles[:, None] + halves[:, None] * inner, lam, gain, root, found)
-            gap = int(best) // COARSE
+            gap = _best(middles[:, None] + halves[:, None] * coarse, lam, gain, root, found) // COARSE
+            places = middles[gap] + halves[gap] * fine
+            at = _best(places, lam, gain, root, found)
             self.middle[j], self.width[j] = middles[gap], halves[gap]
-            inner = torch.linspace(-REACH, REACH, FINE, dtype=lam.dtype, device=lam.device)[1:-1]
-            at = int(_best(middles[gap] + halves[gap] * inner, lam, gain, root, found))
-            self.place[j] = torch.atanh(inner[at] / REACH)
-            found = torch.cat([found, (halves[gap] / (lam - middles[gap] - halves[gap] * inner[at]))[None]])
+            self.place[j] = torch.atanh(fine[at] / REACH)
+            found = torch.cat([found, (halves[gap] / (lam - places[at]))[None]])
 
 
 def gains(batch: Batch, domain: Domain) -> tuple[torch.Tensor, ...]:

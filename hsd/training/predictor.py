@@ -40,6 +40,7 @@ class Predictor:
 
     def __init__(self, model: Operator, normaliser: Normaliser, manifest: Mapping[str, Any], domain: Domain):
         self.model, self.normaliser, self.manifest, self.domain = model.eval(), normaliser, manifest, domain
+        self.scales = Scales.of_manifest(manifest["domain"]) if model.reads_scales else None
 
     @property
     def source_key(self) -> str:
@@ -47,10 +48,9 @@ class Predictor:
 
     def own(self, domain: Domain) -> Domain:
         """The domain in the scales of the mesh of training, where they hold and the model reads any."""
-        scales = Scales.of_manifest(self.manifest["domain"])
-        if scales is None or not self.model.reads_scales:
+        if self.scales is None:
             return domain
-        return domain.in_scales(scales, fiber=self.model.fiber_lifts(self.model.config) is not None)
+        return domain.in_scales(self.scales, fiber=self.model.fiber_lifts(self.model.config) is not None)
 
     def batch(self, domain: Domain, source: np.ndarray, coefficients: Mapping[str, np.ndarray] | None = None) -> Batch:
         """A normalised batch of physical arrays, with fiber features where the model reads them.
@@ -134,7 +134,6 @@ def predictor_on(path: str | Path, domain: Domain) -> Predictor:
     """
     checkpoint = read_checkpoint(path)
     manifest = checkpoint.manifest
-    Scales.of_manifest(manifest["domain"])
     normaliser = Normaliser.from_json(json.dumps(manifest["normaliser"]))
     with torch.random.fork_rng():
         model = make_model(manifest["model"], domain, None, **manifest["model_config"])
