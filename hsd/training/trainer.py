@@ -67,13 +67,20 @@ class Trainer:
         self.objective = Objective(config.loss)
         self.progress = Progress()
         self.best_weights: dict[str, torch.Tensor] | None = None
-        self.forward = torch.compile(self.model) if config.compile else self.model
+        self.forward = self._compiled() if config.compile else self.model
         self.n_batches = sum(math.ceil(len(s) / config.batch_size) for s in self.data.train)
         if folder is not None and (folder / STATE).is_file():
             self._resume()
         elif folder is not None:  # killed before its first state was whole: what its logs say is trained again
             self._cut_log()
         self.group.broadcast([p.data for p in self.model.parameters()])
+
+    def _compiled(self) -> Callable[..., torch.Tensor]:
+        """torch.compile of the model, the constants of its domains made before, so that no SciPy is traced."""
+        with torch.no_grad():
+            for samples in self.data.train:
+                self.model(samples.batch[:1], samples.domain)
+        return torch.compile(self.model)
 
     # ---- the loop ------------------------------------------------------------------------------------------------
 

@@ -283,6 +283,20 @@ def test_two_processes_train_as_one(aero_file, tmp_path):
         assert np.isclose(a["train_loss"], b["train_loss"], rtol=1e-4)
 
 
+@pytest.mark.full
+def test_a_compiled_model_trains_as_the_plain_one_and_says_nothing(aero_file, tmp_path):
+    """torch.compile changes neither the curve beyond rounding nor what stands on the terminal."""
+    run = [sys.executable, "-m", "hsd", "train", str(aero_file), "deeponet", "--device", "cpu", "--threads", "1"]
+    run += ["--set", "epochs=3", "--set", "batch_size=8"]
+    for name in ("false", "true"):
+        rest = ["--set", f"compile={name}", "--out", str(tmp_path / name)]
+        done = subprocess.run(run + rest, cwd=ROOT, capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    for a, b in zip(curve(tmp_path / "false"), curve(tmp_path / "true"), strict=True):
+        assert np.isclose(a["validation"], b["validation"], rtol=1e-3)
+        assert np.isclose(a["train_loss"], b["train_loss"], rtol=1e-3)
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 7, None])
 def test_a_limited_run_trains_on_so_many_samples_shared_by_the_meshes(meshes_file, n):
     data = Dataset(meshes_file)
