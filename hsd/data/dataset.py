@@ -37,7 +37,8 @@ from hsd.mesh.mesh import Mesh
 class Dataset:
     """A dataset file, its arrays mapped into memory when they are asked for.
 
-    meshes         : the meshes, in the order of their numbers
+    meshes         : the meshes, in the order of their numbers, in space (:attr:`hsd.mesh.mesh.Mesh.in_space`)
+    n_coordinates  : D of the file's positions; its node vectors have as many components
     mesh_of_sample : (n_samples,) number of the mesh of each sample
     Raises InputError with the first defect of the file's structure (see :func:`hsd.data.check.check_dataset`, which
     also reads all values).
@@ -51,7 +52,8 @@ class Dataset:
         self.path = Path(path)
         self._archive = structure.archive
         self.schema: Schema = structure.schema
-        self.meshes: tuple[Mesh, ...] = structure.meshes
+        self.meshes: tuple[Mesh, ...] = tuple(mesh.in_space for mesh in structure.meshes)
+        self.n_coordinates: int = max(mesh.points.shape[1] for mesh in structure.meshes)
         self.n_samples: int = structure.n_samples
         self.mesh_of_sample: np.ndarray = structure.mesh_of_sample
 

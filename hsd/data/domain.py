@@ -126,7 +126,7 @@ class Domain:
         cls, task: Task, mesh: Mesh | None = None, n_modes: int = 128, grid_size: int = 16, progress: Progress = silent
     ) -> Domain:
         """The domain of a task, on its own mesh or another one of its shape; constants come from the disk cache."""
-        mesh = mesh or task.mesh()
+        mesh = (mesh or task.mesh()).in_space
         spec = DomainSpec.of(task, n_modes, grid_size)
         ground = Ground(mesh, spec.star, spec.bc)
         return cls.from_mesh(mesh, spec, task.named_fields(ground), task.frame(ground), progress, ground)
@@ -141,10 +141,14 @@ class Domain:
         progress: Progress = silent,
         ground: Ground | None = None,
     ) -> Domain:
-        """The domain of any mesh; ``frame`` as in :meth:`hsd.data.tasks.base.Task.frame`.
+        """The domain of any mesh (one of the plane is put into space); ``frame`` as in
+        :meth:`hsd.data.tasks.base.Task.frame`.
 
         Raises InputError (degree, dimension, n_modes), MetricError, TopologyError.
         """
+        mesh = ground.mesh if ground is not None else mesh
+        if mesh.in_space is not mesh:
+            mesh, ground = mesh.in_space, None
         fields = dict(fields or {})
         marks = [(n, f.degree, f.reading, f.reference, f.values.tobytes()) for n, f in sorted(fields.items())]
         turned = None if frame is None else frame.tobytes()

@@ -73,7 +73,7 @@ class FileTask(Task):
 
     def _number_of(self, ground: Ground) -> int:
         for i, mesh in enumerate(self.data.meshes):
-            if mesh.content_hash == ground.mesh.content_hash:
+            if mesh.content_hash == ground.mesh.in_space.content_hash:
                 return i
         raise InputError(f"{ground.mesh.name} is no mesh of {self.title}; take one of its own.", "other_mesh")
 

@@ -142,6 +142,22 @@ class Mesh:
         axes = np.linalg.svd(centred, full_matrices=False)[2][:3]
         return centred @ axes.T
 
+    @property
+    def in_space(self) -> Mesh:
+        """This mesh; one of the plane, positions (n, 2), with z = 0 and the normal +z, so that its forms mean the same.
+
+        Hash and positions are then those of the mesh in space; triangles may have been wound either way.
+        """
+        return self if self.points is None or self.points.shape[1] != 2 else self._raised
+
+    @cached_property
+    def _raised(self) -> Mesh:
+        winding = self.winding
+        if self.dim == 2:
+            p = self.points[self.complex.simplices(2)]
+            winding = np.where(np.linalg.det(p[:, 1:] - p[:, :1]) < 0, -1, 1).astype(np.int8)
+        return replace(self, points=self.points3, winding=winding)
+
     @cached_property
     def orientation(self) -> np.ndarray | None:
         """The complex's orientation, flipped per component to agree with most of the file's winding, or None."""

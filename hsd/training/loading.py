@@ -85,7 +85,8 @@ def _predictor(checkpoint: Path, dataset: Dataset, mesh: int, device: str, progr
 def predict_all(on_meshes: Iterable[tuple[int, Predictor]], dataset: Dataset) -> Fields:
     """Predictions for all samples of a dataset in their order, by the predictors of its meshes (:func:`predictors`).
 
-    With several meshes rows are as long as the largest one needs and end in zeros, as in the dataset file.
+    With several meshes rows are as long as the largest one needs and end in zeros, as in the dataset file; vectors at
+    nodes have as many components as the file's positions.
     """
     samples, found = dataset.all(), []
     for mesh, predictor in on_meshes:
@@ -105,7 +106,7 @@ def predict_all(on_meshes: Iterable[tuple[int, Predictor]], dataset: Dataset) ->
         return out
 
     forms = None if found[0][1].forms is None else joined([fields.forms for _, fields in found])
-    return Fields(joined([fields.nodes for _, fields in found]), forms)
+    return Fields(joined([fields.nodes for _, fields in found])[..., : dataset.n_coordinates], forms)
 
 
 def model_table(n_nodes: int = 300) -> dict[str, dict[str, Any]]:

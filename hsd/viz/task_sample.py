@@ -134,10 +134,15 @@ def file_sample(data: Dataset, ground: Ground, i: int) -> Sample:
         values = np.asarray(data.array(key)[i], np.float64)
         return values.take(np.arange(data.row_length(key, mesh)), axis=axis)
 
-    target = Shown.of(data.target_spec, row("target")[None])
+    def padded(values: np.ndarray) -> np.ndarray:
+        """Node vectors of the plane, (…, 2), as vectors of space, as the mesh is."""
+        flat = data.target_spec.reading == VECTORS and values.shape[-1] == 2
+        return np.concatenate([values, np.zeros_like(values[..., :1])], axis=-1) if flat else values
+
+    target = Shown.of(data.target_spec, padded(row("target")[None]))
     states = times = None
     if data.trajectory is not None:
-        states = target.named("state", _letter(target), row("trajectory", axis=1))
+        states = target.named("state", _letter(target), padded(row("trajectory", axis=1)))
         last = float(data.schema.provenance.get("config", {}).get("duration", len(states.values) - 1))
         times = np.linspace(0.0, last, len(states.values))
     return Sample(
