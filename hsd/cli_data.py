@@ -100,17 +100,21 @@ def _summary(path: Path) -> str:
 
 
 def run_check(args: argparse.Namespace) -> None:
-    from hsd.data.check import check_dataset
+    from hsd.data.check import check_dataset, notes_on_training
 
     findings = check_dataset(args.file)
+    notes = notes_on_training(args.file) if not findings else []
     if args.json:
-        found = [{"kind": f.kind, "message": f.message} for f in findings]
-        sys.stdout.write(json.dumps({"file": str(args.file), "good": not found, "findings": found}) + "\n")
+        found, said = ([{"kind": f.kind, "message": f.message} for f in some] for some in (findings, notes))
+        about = {"file": str(args.file), "good": not found, "findings": found, "not_trainable": said}
+        sys.stdout.write(json.dumps(about) + "\n")
     else:
         for finding in findings:
             sys.stdout.write(f"[{finding.kind}] {finding.message}\n")
         if not findings:
             sys.stdout.write(_summary(args.file) + " No defects found.\n")
+        for note in notes:
+            sys.stdout.write(f"Not trainable [{note.kind}]: {note.message}\n")
     if findings:
         sys.stdout.flush()
         raise SystemExit(1)

@@ -8,8 +8,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from hsd.data.archive import Archive
+from hsd.data.dataset import Dataset
 from hsd.data.splits import PARTS
 from hsd.data.structure import Structure
+from hsd.data.trainable import training_notes
+from hsd.data.values import blocks_of, non_finite
 from hsd.dec.operators import DEC
 from hsd.errors import HsdError, Notice
 
@@ -17,7 +20,6 @@ HARMONIC_TOLERANCE = 1e-4
 """Largest backward error of dγ = 0 and δγ = 0 of a reference field; float32 rounding is far below."""
 STATE_TOLERANCE = 1e-5
 """Largest difference of state and first snapshot in units of the state's largest value; float32 rounding is below."""
-BLOCK_BYTES = 2**24
 
 
 def check_dataset(path: str | os.PathLike) -> list[Notice]:
@@ -42,11 +44,22 @@ def check_dataset(path: str | os.PathLike) -> list[Notice]:
         return [Notice(error.kind, error.message, error.ids)]
 
 
+def notes_on_training(path: str | os.PathLike) -> list[Notice]:
+    """Why no model can be trained on a file without defects; empty where one can.  It may still be looked at.
+
+    Kinds: those of :func:`hsd.data.trainable.training_notes`.
+    """
+    try:
+        return list(training_notes(Dataset(path)))
+    except HsdError as error:
+        return [Notice(error.kind, error.message, error.ids)]
+
+
 def _values(structure: Structure) -> Iterator[Notice]:
     archive = structure.archive
     for key in archive.names:
         if archive.dtype(key).kind == "f" and not key.startswith(("mesh", "extra/")):
-            yield from _non_finite(structure, key)
+            yield from non_finite(structure.name, key, archive[key])
     if "split" in archive:
         yield from _split(structure)
     if structure.schema.state is not None and "trajectory" in archive:
@@ -54,29 +67,6 @@ def _values(structure: Structure) -> Iterator[Notice]:
     if len(structure.meshes) > 1:
         yield from _padding(structure)
     yield from _harmonic(structure)
-
-
-def _blocks(array: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """(first row, rows) of an array, about BLOCK_BYTES at a time."""
-    row = max(array[0].nbytes if len(array) else 1, 1)
-    step = max(BLOCK_BYTES // row, 1)
-    for start in range(0, len(array), step):
-        yield start, np.asarray(array[start : start + step])
-
-
-def _non_finite(structure: Structure, key: str) -> Iterator[Notice]:
-    bad: list[int] = []
-    for start, block in _blocks(structure.archive[key]):
-        finite = np.isfinite(block).reshape(len(block), -1).all(axis=1)
-        bad += (start + np.flatnonzero(~finite)).tolist()
-    if bad:
-        what = "row" if key.startswith("field") else "sample"
-        yield Notice(
-            "non_finite",
-            f"{structure.name}: {key} is not finite (NaN or infinite) in {len(bad)} of "
-            f"{len(structure.archive[key])} {what}s, the first is {what} {bad[0]}; mend or drop them.",
-            tuple(bad[:100]),
-        )
 
 
 def _split(structure: Structure) -> Iterator[Notice]:
@@ -98,7 +88,7 @@ def _initial_state(structure: Structure) -> Iterator[Notice]:
     """The first snapshot of a trajectory is the state that the model is given."""
     key = f"input/{structure.schema.state}"
     bad: list[int] = []
-    for start, block in _blocks(structure.archive["trajectory"]):
+    for start, block in blocks_of(structure.archive["trajectory"]):
         state = np.asarray(structure.archive[key][start : start + len(block)], np.float64)
         with np.errstate(invalid="ignore"):  # what is not finite has its own finding
             off = np.abs(block[:, 0] - state).max(axis=1) > STATE_TOLERANCE * np.abs(state).max(axis=1)
@@ -118,7 +108,7 @@ def _padding(structure: Structure) -> Iterator[Notice]:
         specs.append(("trajectory", structure.schema.target, 2))
     lengths = {s.degree: np.array([m.complex.n(s.degree) for m in structure.meshes]) for _, s, _ in specs}
     for key, spec, axis in specs:
-        for start, block in _blocks(structure.archive[key]):
+        for start, block in blocks_of(structure.archive[key]):
             own = lengths[spec.degree][structure.mesh_of_sample[start : start + len(block)]]
             beyond = np.arange(block.shape[axis]) >= own[:, None]  # (rows, longest)
             used = np.moveaxis(block != 0, axis, 1)

@@ -30,6 +30,7 @@ from hsd.data.schema import VECTORS, Schema
 from hsd.data.splits import PARTS
 from hsd.data.structure import Structure
 from hsd.data.tasks.base import FieldSpec, NamedFields
+from hsd.data.values import all_finite, numbered
 from hsd.errors import InputError, check_choice
 from hsd.mesh.mesh import Mesh
 
@@ -139,6 +140,11 @@ class Dataset:
         return self._archive[key]
 
 
+NON_FINITE = "non_finite_field"
+REFUSED = {NON_FINITE: "is not finite", "zero_target": "is zero everywhere"}
+"""Kind of the error → what is said of an array."""
+
+
 @dataclass(frozen=True, eq=False)
 class Part:
     """Some samples of a dataset; all reading goes through :attr:`index`.
@@ -175,6 +181,28 @@ class Part:
         for start in range(0, len(rows), size):
             block = array[rows[start : start + size]]
             yield block.take(np.arange(length), axis=axis).astype(np.float64)
+
+    def whole(self, key: str, mesh: int = 0) -> np.ndarray:
+        """All rows of a key on one mesh, as :meth:`blocks` gives them, joined.
+
+        Raises InputError (empty_part; non_finite_field, naming file, array and samples).
+        """
+        blocks = list(self.blocks(key, mesh))
+        if not blocks:
+            raise InputError(f"{self.dataset.path.name} has no {self.name} samples on mesh {mesh}.", "empty_part")
+        self.refuse(mesh, key, ~np.concatenate([all_finite(block) for block in blocks]), NON_FINITE)
+        return np.concatenate(blocks)
+
+    def refuse(self, mesh: int, key: str, bad: np.ndarray, kind: str) -> None:
+        """Raise InputError (``kind``, one of :data:`REFUSED`) where samples on a mesh are bad, (m,) bool."""
+        if bad.any():
+            of = f" of the part {self.name}" if self.name in PARTS else ""
+            where = numbered("sample", self.on_mesh(mesh)[bad])
+            raise InputError(
+                f"{self.dataset.path.name}: {key} {REFUSED[kind]} in {where}{of}; leave such samples out and write the "
+                "file again.",
+                kind,
+            )
 
 
 def save_dataset(

@@ -12,10 +12,10 @@ import numpy as np
 from hsd.data.dataset import Dataset
 from hsd.data.ground import Ground
 from hsd.data.plan import Plan
-from hsd.data.schema import VECTORS
 from hsd.data.splits import PARTS
 from hsd.data.tasks import TASKS
 from hsd.data.tasks.base import FieldSpec, NamedFields, Realisation, Record, Task, TaskConfig
+from hsd.data.trainable import check_fields
 from hsd.errors import InputError
 from hsd.mesh.mesh import Mesh
 
@@ -37,7 +37,7 @@ class FileTask(Task):
 
     name   : of the file with a digest of path and version: two files, or two versions of one, never share it
     family : the task that made the file, or OWN
-    Raises InputError (node_target, inputs) where operators cannot read the file's fields.
+    Raises InputError (node_target, inputs, degree) where operators cannot read the file's fields.
     """
 
     Config = FileConfig
@@ -131,18 +131,3 @@ class FileTask(Task):
 
 def _said(spec: FieldSpec) -> str:
     return f"{spec.title or spec.name} ({spec.degree}-form, {spec.reading})"
-
-
-def check_fields(data: Dataset) -> None:
-    """Whether operators can read a file's fields.  Raises InputError (node_target, inputs)."""
-    if data.target_spec.reading == VECTORS:
-        raise InputError(
-            f"{data.path.name} has node vectors as target; make forms of them (hsd.flat, hsd.flat_flux) to train.",
-            "node_target",
-        )
-    if len(data.inputs) != 1:
-        raise InputError(
-            f"Operators read one form and coefficients of named fields; {data.path.name} has "
-            f"{len(data.inputs)} input forms.",
-            "inputs",
-        )

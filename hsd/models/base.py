@@ -155,6 +155,11 @@ class Operator(nn.Module):
         return None
 
     @classmethod
+    def fits_other_meshes(cls, config: ModelConfig) -> bool:
+        """``mesh_free`` of a model of that config."""
+        return cls.mesh_free
+
+    @classmethod
     def idle_entries(cls, config: ModelConfig) -> frozenset[str]:
         """Entries of that config whose values change neither model nor training."""
         return frozenset()

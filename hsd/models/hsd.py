@@ -147,13 +147,17 @@ class HSD(Operator):
         self.network = SpectralNetwork(domain, self.config) if self.config.variant == "spectral" else None
         if self.network is None:
             self.layers = nn.ModuleList(PaperLayer(domain, self.config) for _ in range(2))
-        self.mesh_free = self.network is not None
+        self.mesh_free = self.fits_other_meshes(self.config)
         self.register_buffer("conserves", torch.tensor(True))
 
     @classmethod
     def fiber_lifts(cls, config: HSDConfig) -> int | None:
         reads = config.variant == "spectral" and config.fiber in ("resolvent", "both")
         return config.fiber_lifts if reads else None
+
+    @classmethod
+    def fits_other_meshes(cls, config: HSDConfig) -> bool:
+        return config.variant == "spectral"
 
     @classmethod
     def idle_entries(cls, config: HSDConfig) -> frozenset[str]:

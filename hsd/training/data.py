@@ -9,12 +9,13 @@ import numpy as np
 import torch
 
 from hsd.data.batch import Batch
-from hsd.data.dataset import Dataset, Part
+from hsd.data.dataset import NON_FINITE, Dataset, Part
 from hsd.data.domain import Domain
 from hsd.data.domain_arrays import DomainSpec
 from hsd.data.file_task import FileTask
 from hsd.data.ground import Ground
 from hsd.data.normaliser import Normaliser
+from hsd.data.values import all_finite
 from hsd.errors import InputError
 from hsd.linalg import Progress, silent
 
@@ -71,29 +72,17 @@ def samples_of(part: Part, domain: Domain, normaliser: Normaliser, mesh: int = 0
     def read(key: str) -> np.ndarray:
         out, finite, zero = [], [], []
         for block in part.blocks(key, mesh):
-            finite.append(np.isfinite(block).all(axis=1))
+            finite.append(all_finite(block))
             zero.append(~block.any(axis=1))
             out.append(normaliser.apply(key, block).astype(np.float32))
-        _refuse(part, mesh, key, ~np.concatenate(finite), "non_finite_field", "is not finite")
+        part.refuse(mesh, key, ~np.concatenate(finite), NON_FINITE)
         if relative and key == "target":
-            _refuse(part, mesh, key, np.concatenate(zero), "zero_target", "is zero everywhere")
+            part.refuse(mesh, key, np.concatenate(zero), "zero_target")
         return np.concatenate(out)
 
     coefficients = {name: read(f"coefficient/{name}") for name in dataset.schema.fields}
     source = read(f"input/{dataset.inputs[0].name}")
     return Samples(Batch.of_arrays(domain, source, read("target"), coefficients), domain)
-
-
-def _refuse(part: Part, mesh: int, key: str, bad: np.ndarray, kind: str, words: str) -> None:
-    """Raise InputError (``kind``) where one of a part's samples on a mesh is bad, (n,) bool."""
-    if bad.any():
-        numbers = part.on_mesh(mesh)[bad]
-        more = f" and {len(numbers) - 1} more" if len(numbers) > 1 else ""
-        raise InputError(
-            f"{part.dataset.path.name}: {key} {words} in sample {numbers[0]}{more} of the part {part.name}; leave such "
-            "samples out and write the file again.",
-            kind,
-        )
 
 
 @dataclass(frozen=True, eq=False)

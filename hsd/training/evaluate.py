@@ -32,17 +32,14 @@ class Evaluation:
 
 
 def arrays_of(dataset: Dataset, part: str, mesh: int = 0, limit: int = 0) -> dict[str, np.ndarray]:
-    """Physical arrays of a part on one mesh: "source", "target" and "coefficient/NAME", float64."""
+    """Physical arrays of a part on one mesh: "source", "target" and "coefficient/NAME", float64.
+
+    Raises InputError (no_split, empty_part; non_finite_field, naming file, array and samples).
+    """
     rows = dataset.part(part)
     keys = {"source": f"input/{dataset.inputs[0].name}", "target": "target"}
     keys |= {f"coefficient/{name}": f"coefficient/{name}" for name in dataset.schema.fields}
-    out = {}
-    for name, key in keys.items():
-        blocks = list(rows.blocks(key, mesh))
-        if not blocks:
-            raise InputError(f"{dataset.path.name} has no {part} samples on mesh {mesh}.", "empty_part")
-        out[name] = np.concatenate(blocks)[: limit or None]
-    return out
+    return {name: rows.whole(key, mesh)[: limit or None] for name, key in keys.items()}
 
 
 def yardstick_of(domain: Domain, task: str | None) -> Yardstick:

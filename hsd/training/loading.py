@@ -92,7 +92,7 @@ def predict_all(on_meshes: Iterable[tuple[int, Predictor]], dataset: Dataset) ->
     for mesh, predictor in on_meshes:
 
         def read(key: str, mesh: int = mesh) -> np.ndarray:
-            return np.concatenate(list(samples.blocks(key, mesh)))
+            return samples.whole(key, mesh)
 
         coefficients = {name: read(f"coefficient/{name}") for name in dataset.schema.fields}
         fields = predictor(predictor.domain, read(f"input/{dataset.inputs[0].name}"), coefficients)

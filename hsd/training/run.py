@@ -29,6 +29,7 @@ from hsd.training.data import TrainingData
 from hsd.training.memory import enough_memory
 from hsd.training.parallel import Group
 from hsd.training.state import LOG, STATE
+from hsd.training.suits import check_suits
 from hsd.training.trainer import Report, Trainer
 
 RUN = "run.json"
@@ -296,7 +297,9 @@ def make_trainer(
     """A trainer for a dataset: the domain with the model's number of modes, fiber features where it reads them.
 
     progress : of the preparation;  report, should_stop, show: as in :class:`hsd.training.trainer.Trainer`
+    Raises what :func:`hsd.training.suits.check_suits` raises.
     """
+    check_suits(dataset, config)
     task = dataset.schema.task
     cls = model_class(config.model)
     model_config = cls.make_config(task, **config.model_config)

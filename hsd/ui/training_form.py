@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from hsd.data.file_task import check_fields
+from hsd.data import trainable
 from hsd.data.splits import split_sizes
 from hsd.errors import InputError
 from hsd.ui import task_files
@@ -93,18 +93,11 @@ def spec_of(state: AppState) -> RunSpec:
 def check_trainable(path: Path) -> None:
     """Refuse a file that ``data check`` refuses or that holds no training data for operators.
 
-    Raises InputError (of the check; node_target, inputs, no_split, empty_part).
+    Raises InputError (of the check, and of :func:`hsd.data.trainable.check_trainable`).
     """
     for notice in task_files.findings_of(path):
         raise InputError(notice.message, notice.kind)
-    dataset = task_files.dataset_of(path)
-    check_fields(dataset)
-    for part in ("train", "validation"):
-        if not len(dataset.part(part)):
-            raise InputError(
-                f"{path.name} has no {part} sample in its split; mark some with hsd.data.splits.split_codes.",
-                "empty_part",
-            )
+    trainable.check_trainable(task_files.dataset_of(path))
 
 
 def split_words(n: int) -> str:
