@@ -8,7 +8,7 @@ from hsd.data.domain import Domain
 from hsd.data.ground import Ground
 from hsd.data.tasks import task
 from hsd.data.vorticity import VorticityFlow
-from hsd.nn.bracket_flow import BracketFlow, tangent_gradients
+from hsd.nn.bracket_flow import SPREAD_GAIN, BracketFlow, tangent_gradients
 from hsd.nn.filters import N_BANDS, Filter, filter_features
 
 BAND_ROWS = 1 + N_BANDS
@@ -33,7 +33,7 @@ def domain() -> Domain:
 
 def flow_with(domain: Domain, carrier: torch.Tensor, spread: torch.Tensor, steps: int) -> BracketFlow:
     flow = BracketFlow(steps).double()
-    flow.carrier, flow.spread = Fixed(carrier), Fixed(spread)
+    flow.carrier, flow.spread = Fixed(carrier), Fixed(spread / SPREAD_GAIN)
     return flow
 
 
