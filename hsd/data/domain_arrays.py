@@ -114,7 +114,10 @@ class Builder:
         self.arrays["harmonic_frame"] = np.eye(harmonic.shape[1]) if self.frame is None else harmonic.T @ self.frame
 
     def prepare_features(self) -> None:
-        """Make the bases only, which is all that :meth:`fiber` needs.  Raises InputError (degree)."""
+        """Make the bases only, which is all that :meth:`fiber` needs.
+
+        Raises InputError (degree; n_modes, where the source would have harmonic modes alone).
+        """
         (s, _), (t, _) = self.spec.source, self.spec.target
         dim = self.ground.mesh.dim
         if abs(s - t) > 1 or not 0 <= s <= dim or not 0 <= t <= dim:
@@ -124,13 +127,38 @@ class Builder:
             )
         of_source, of_target = MATCHED.get(t - s, (None, None))
         self.source = self._basis(s, of_source)
+        if self.source.n_modes == len(self.source.index("harmonic")):
+            self._refuse_few_modes(s, of_source)
         self.target = self.source if s == t else self._basis(t, of_target, n_of=self.source, part_of=of_source)
 
-    def _basis(self, k: int, part: str | None, n_of: HodgeBasis | None = None, part_of: str = "") -> HodgeBasis:
+    def _refuse_few_modes(self, k: int, part: str | None) -> None:
+        """Raise InputError (n_modes): how many are the fewest, of which one is not harmonic, and no block is cut."""
+        parts, harmonic = self._parts(k, part), self.source.n_modes
+        there = self._basis_of(k, dict.fromkeys(parts, 1), False).n_modes > harmonic
+        if not there:
+            raise InputError(
+                f"All {k}-forms on {self.ground.mesh.name} are harmonic: there are no modes to learn on.", "n_modes"
+            )
+        block = 1
+        while self._basis_of(k, dict.fromkeys(parts, block), True).n_modes == harmonic:
+            block += 1
+        harmonics = f"1 harmonic {k}-form" if harmonic == 1 else f"{harmonic} harmonic {k}-forms"
+        raise InputError(
+            f"n_modes must be at least {block * len(parts)} on this mesh; got {self.spec.n_modes}: beside its "
+            f"{harmonics} the lowest modes come in blocks of up to {block} equal eigenvalues, which are never cut.",
+            "n_modes",
+        )
+
+    def _parts(self, k: int, part: str | None) -> list[str]:
         dim = self.ground.mesh.dim
-        parts = [p for p, there in (("exact", k > 0), ("coexact", k < dim)) if there and part in (None, p)]
+        return [p for p, there in (("exact", k > 0), ("coexact", k < dim)) if there and part in (None, p)]
+
+    def _basis(self, k: int, part: str | None, n_of: HodgeBasis | None = None, part_of: str = "") -> HodgeBasis:
+        parts = self._parts(k, part)
         count = self.spec.n_modes // len(parts) if n_of is None else len(n_of.index(part_of))
-        asked = dict.fromkeys(parts, count)
+        return self._basis_of(k, dict.fromkeys(parts, count), n_of is None)
+
+    def _basis_of(self, k: int, asked: dict[str, int], complete_blocks: bool) -> HodgeBasis:
         return HodgeBasis(
             self.ground.mesh,
             k,
@@ -138,7 +166,7 @@ class Builder:
             asked.get("coexact", 0),
             self.spec.bc,
             self.spec.star,
-            complete_blocks=n_of is None,
+            complete_blocks=complete_blocks,
             solver=self.ground.solver,
             progress=self.progress,
         )

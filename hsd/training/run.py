@@ -350,6 +350,7 @@ def keep(
         "processes": trainer.group.size,
         "n_train": sum(len(s) for s in trainer.data.train),
         "pid": os.getpid(),
+        "modes": {"source": domain.source.n_modes, "target": domain.target.n_modes},
     }
     return save_checkpoint(
         path,

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+import hsd
 from hsd.data.batch import Batch, n_node_inputs, n_node_outputs, node_inputs, reference_coefficients
 from hsd.data.domain import FIBER_LIFTS, Domain
 from hsd.data.domain_arrays import RESOLVENT_SHIFTS, Builder, DomainSpec, monomials
@@ -331,3 +332,20 @@ def test_bad_batches_are_refused_in_one_sentence():
     with pytest.raises(InputError, match="give their coefficients") as error:
         Batch.of_arrays(domain, source)
     assert error.value.kind == "missing_fields"
+
+
+@pytest.mark.parametrize(
+    "shape, source, target, few, least",
+    [
+        ("torus", (0, "scalar"), (1, "flux"), 1, 2),
+        ("sphere", (0, "scalar"), (0, "scalar"), 2, 3),
+        ("torus", (1, "flux"), (1, "flux"), 2, 4),
+    ],
+)
+def test_the_fewest_modes_are_said_where_there_would_be_harmonic_ones_alone(shape, source, target, few, least):
+    mesh = hsd.gallery(shape, 200)
+    with pytest.raises(InputError, match=f"n_modes must be at least {least} on this mesh; got {few}: ") as said:
+        Domain.from_mesh(mesh, DomainSpec(source, target, few))
+    assert said.value.kind == "n_modes"
+    enough = Domain.from_mesh(mesh, DomainSpec(source, target, least))
+    assert (~enough.source.harmonic).sum() >= least
