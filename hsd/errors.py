@@ -6,9 +6,10 @@ The sentence says what was expected, what was found and what to do.  The command
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from numbers import Integral
@@ -101,4 +102,6 @@ def is_whole(value: object) -> bool:
 
 def is_real(value: object) -> bool:
     """Whether a value is a finite number; true and false are none."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) <= sys.float_info.max  # also of whole numbers that no float holds; not of nan

@@ -208,7 +208,7 @@ def _one(
             nodes_here = predictions(predictor, domain, place.made)
             errors = mean_error(nodes_here, place), mean_error(nodes_here, fine)
         except InputError as found:
-            if found.kind not in ("other_mesh", "other_signature"):
+            if found.kind not in ("other_mesh", "other_signature", "non_finite_prediction"):
                 raise
             refused = found.message
         if n == plan.n_nodes:

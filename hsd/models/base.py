@@ -188,6 +188,11 @@ class Operator(nn.Module):
         return None
 
     @property
+    def reads_coordinates(self) -> bool:
+        """Whether a turned mesh gets another prediction than the turned one, the input being turned with it."""
+        return True
+
+    @property
     def n_parameters(self) -> int:
         """Trained real numbers (complex ones count twice)."""
         return real_parameters(self)

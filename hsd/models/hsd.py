@@ -165,6 +165,11 @@ class HSD(Operator):
             return SPECTRAL_ONLY
         return frozenset() if config.layers else frozenset({"penalty"})
 
+    @property
+    def reads_coordinates(self) -> bool:
+        own = self.network
+        return own is None or any(part is not None for part in (own.path, own.grid, own.commutator))
+
     def predict(self, batch: Batch, domain: Domain) -> Prediction:
         reference = reference_coefficients(batch, domain)
         holds = self.conserves if domain.reference_name is None else None

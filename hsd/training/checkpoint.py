@@ -16,15 +16,15 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 
 from hsd import __version__
-from hsd.errors import InputError
+from hsd.errors import InputError, is_whole
 from hsd.hodge.cache import write_atomically
 from hsd.models.base import Operator, Signature
 from hsd.models.registry import MODELS
+from hsd.training.manifest import check_manifest, check_model
 
 FORMAT = "hsd-checkpoint"
 VERSION = 1
 SUFFIX = ".safetensors"
-REQUIRED = ("format", "version", "model", "model_config", "signature", "normaliser", "domain", "sha256", "tensors")
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,8 @@ def save_checkpoint(
 ) -> Path:
     """Write ``path`` (.safetensors) and the manifest beside it (.json), each atomically, weights first.
 
-    domain_about : mesh_hash, mesh_name, n_vertices, n_modes, grid_size, scales of the domain that it was trained on
+    domain_about : mesh_hash, mesh_name, n_vertices, n_nodes, n_modes, grid_size, scales of the domain that it was
+                   trained on; placements of all meshes of training (hsd.data.placement)
     training     : config, steps, epochs, seconds, device, best validation error; data: provenance of the dataset
     Returns the path.  Raises InputError (suffix).
     """
@@ -110,6 +111,7 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
     """
     path = Path(path)
     manifest = read_manifest(path)
+    check_model(manifest, path.with_suffix(".json").name)
     raw = path.read_bytes()
     is_header = raw[8:9] == b"{"  # safetensors start with the length of a JSON header, whose first byte may be 0x80
     if not is_header and (raw[:4] == b"PK\x03\x04" or raw[:1] == b"\x80"):
@@ -138,7 +140,10 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
 
 
 def read_manifest(path: str | Path) -> dict[str, Any]:
-    """The manifest beside a checkpoint's weights, checked; see :func:`read_checkpoint`."""
+    """The manifest beside a checkpoint's weights, checked (its model's config is not, see :func:`check_model`).
+
+    Raises InputError as :func:`read_checkpoint`.
+    """
     path = Path(path)
     if path.suffix != SUFFIX:
         raise InputError(
@@ -153,29 +158,29 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
         raise InputError(f"The manifest {beside.name} is missing beside {path.name}; copy both files.", "no_manifest")
     try:
         manifest = json.loads(beside.read_text(encoding="utf-8"))
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RecursionError) as error:
         raise InputError(
             f"{beside.name} is no readable JSON ({error}); copy the checkpoint again.", "bad_manifest"
         ) from error
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise InputError(f"{beside.name} is not the manifest of a checkpoint (format {FORMAT!r}).", "bad_manifest")
-    if not isinstance(manifest.get("version"), int) or manifest["version"] > VERSION:
+    version = manifest.get("version", 1)
+    if not is_whole(version) or version < 1:
         raise InputError(
-            f"{path.name} has checkpoint version {manifest.get('version')}; this program reads up to {VERSION}: "
-            "update it.",
+            f"version in {beside.name} must be a whole number of at least 1; got {version!r}: copy the checkpoint "
+            "again.",
+            "bad_manifest",
+        )
+    if version > VERSION:
+        raise InputError(
+            f"{path.name} has checkpoint version {version}; this program reads up to {VERSION}: update it.",
             "newer_format",
         )
-    missing = [key for key in REQUIRED if key not in manifest]
-    if missing:
-        raise InputError(f"{beside.name} lacks {', '.join(missing)}; copy the checkpoint again.", "bad_manifest")
-    if manifest["model"] not in MODELS:
+    if isinstance(manifest.get("model"), str) and manifest["model"] not in MODELS:
         raise InputError(
             f"{path.name} holds a model {manifest['model']!r}; this program knows {', '.join(MODELS)}.", "unknown_model"
         )
-    try:
-        Signature.from_dict(manifest["signature"])
-    except (TypeError, KeyError, ValueError) as error:
-        raise InputError(f"The signature in {beside.name} cannot be read ({error}).", "bad_manifest") from error
+    check_manifest(manifest, beside.name)
     return manifest
 
 

@@ -18,7 +18,7 @@ from hsd.models.registry import MODELS, model_class
 from hsd.training.checkpoint import read_manifest
 from hsd.training.config import DEFAULT_MODES, TrainingConfig
 from hsd.training.data import domain_of
-from hsd.training.predictor import Fields, Predictor, predictor_on
+from hsd.training.predictor import Fields, Notify, Predictor, predictor_on, warn
 from hsd.training.run import RunSpec, chosen_device, dataset_of
 
 
@@ -52,22 +52,27 @@ def dataset_and_predictor(
     Raises InputError (of read_checkpoint and Dataset; no_task, other_mesh, other_signature).
     """
     dataset = dataset_of_checkpoint(checkpoint, data, progress)
-    return dataset, _predictor(checkpoint, dataset, 0, device, progress)
+    return dataset, _predictor(checkpoint, dataset, 0, device, progress, warn)
 
 
 def predictors(
-    checkpoint: Path, dataset: Dataset, part: str | None = None, device: str = "auto", progress: Progress = silent
+    checkpoint: Path,
+    dataset: Dataset,
+    part: str | None = None,
+    device: str = "auto",
+    progress: Progress = silent,
+    notify: Notify = warn,
 ) -> Iterator[tuple[int, Predictor]]:
     """(number of the mesh, predictor on it) for all meshes of a dataset that samples of a part (None: any) lie on.
 
-    Each is made when it is asked for.  Raises InputError (mesh_bound, where there are several meshes and the model
-    belongs to one; of read_checkpoint; no_split, empty_part, other_signature).
+    Each is made when it is asked for; ``notify`` is called with its notices.  Raises InputError (mesh_bound, where
+    there are several meshes and the model belongs to one; of read_checkpoint; no_split, empty_part, other_signature).
     """
     samples = dataset.all() if part is None else dataset.part(part)
     for mesh in range(len(dataset.meshes)):
         if not len(samples.on_mesh(mesh)):
             continue
-        made = _predictor(checkpoint, dataset, mesh, device, progress)
+        made = _predictor(checkpoint, dataset, mesh, device, progress, notify)
         if len(dataset.meshes) > 1 and not made.model.mesh_free:
             raise InputError(
                 f"{dataset.path.name} has {len(dataset.meshes)} meshes, but this {made.model.title} is bound to the "
@@ -77,9 +82,11 @@ def predictors(
         yield mesh, made
 
 
-def _predictor(checkpoint: Path, dataset: Dataset, mesh: int, device: str, progress: Progress) -> Predictor:
+def _predictor(
+    checkpoint: Path, dataset: Dataset, mesh: int, device: str, progress: Progress, notify: Notify
+) -> Predictor:
     domain = domain_of(dataset, read_manifest(checkpoint)["domain"]["n_modes"], mesh, progress)
-    return predictor_on(checkpoint, domain.to(chosen_device(device)))
+    return predictor_on(checkpoint, domain.to(chosen_device(device)), notify)
 
 
 def predict_all(on_meshes: Iterable[tuple[int, Predictor]], dataset: Dataset) -> Fields:

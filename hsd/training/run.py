@@ -16,6 +16,7 @@ import torch
 
 from hsd.data.dataset import Dataset
 from hsd.data.generate import generate
+from hsd.data.placement import placements_of
 from hsd.data.plan import Plan
 from hsd.data.tasks import TASKS
 from hsd.errors import InputError, check_choice
@@ -333,6 +334,7 @@ def keep(
         "n_modes": domain.spec.n_modes,
         "grid_size": domain.spec.grid_size,
         "scales": asdict(domain.scales),
+        "placements": placements_of(samples.domain.mesh for samples in trainer.data.train),
     }
     on_gpu = device.startswith("cuda")
     threads = torch.get_num_threads()

@@ -360,7 +360,7 @@ def predictor_of(model: Model, task: Task, ground: Ground, device: str, progress
 def _predictor(path: str, stamp: tuple, mesh: str, device: str, _domain: Domain) -> Predictor:
     from hsd.training.predictor import predictor_on
 
-    return predictor_on(path, _domain)
+    return predictor_on(path, _domain, notify=lambda notice: None)  # the page says them: comparison_view.mesh_words
 
 
 def _check_mesh(model: Model, task: Task, ground: Ground) -> None:

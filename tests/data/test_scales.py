@@ -13,8 +13,11 @@ from hsd.data.domain_arrays import RESOLVENT_SHIFTS, DomainSpec
 from hsd.data.ground import Ground
 from hsd.data.scales import SAME_SHAPE, Scales
 from hsd.errors import InputError
+from hsd.mesh.complex import SimplicialComplex
+from hsd.mesh.from_points import mesh_from_points
 from hsd.mesh.mesh import Mesh
 from hsd.mesh.metric import length_scale, total_measure
+from hsd.mesh.primitives import gallery
 from hsd.models.registry import make_model
 from hsd.nn.filters import filter_features
 from tests.meshes import mesh_of
@@ -127,4 +130,47 @@ def test_scales_come_back_from_a_manifest_and_wrong_ones_are_said():
     ):
         with pytest.raises(InputError, match="scales in the manifest") as found:
             Scales.of_manifest({"scales": told})
+        assert found.value.kind == "bad_manifest"
+
+
+def mixed() -> Mesh:
+    """A torus and a path that hangs on it."""
+    torus = gallery("torus", 200)
+    n = torus.complex.n_vertices
+    points = np.vstack([torus.points, [[5.0, 0, 0], [6, 0, 0]]])
+    tops = {2: torus.complex.simplices(2), 1: np.array([[0, n], [n, n + 1]])}
+    return Mesh(SimplicialComplex.from_simplices(n + 2, tops), points)
+
+
+KINDS = {
+    "surface": (lambda: gallery("torus", 200), "galerkin"),
+    "tetrahedra": (lambda: gallery("ball", 200), "galerkin"),
+    "unit star": (lambda: gallery("torus", 200), "unit"),
+    "graph": (lambda: graph_of(gallery("torus", 200)), "galerkin"),
+    "graph, unit star": (lambda: graph_of(gallery("torus", 200)), "unit"),
+    "mixed dimension": (mixed, "galerkin"),
+    "point cloud": (lambda: mesh_from_points(gallery("torus", 300).points, radius=0.3), "galerkin"),
+}
+
+
+def graph_of(mesh: Mesh) -> Mesh:
+    return Mesh.from_cells(mesh.points, mesh.complex.simplices(1))
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered in divide")
+@pytest.mark.parametrize("kind", KINDS)
+def test_scales_of_every_kind_of_mesh_are_taken_back_and_absurd_ones_are_not(kind):
+    make, star = KINDS[kind]
+    mesh = make()
+    domain = Domain.from_mesh(mesh, DomainSpec((0, "scalar"), (0, "scalar"), 16, star=star))
+    told = asdict(domain.scales)
+    about = {"scales": told, "n_vertices": domain.n_vertices}
+    assert Scales.of_manifest(about, mesh.dim) == domain.scales
+    wrong = [{"measure": 0.0}, {"scale2": 0.0}, {"scale2": 0}, {"cutoff": float("inf")}]
+    if star != "unit":
+        smaller = Scales(**told)._of_largest_cells(mesh.dim) / 2
+        wrong += [{"cutoff": 1e300}, {"measure": smaller}, {"scale2": 1e300}]
+    for change in wrong:
+        with pytest.raises(InputError, match=r"scales in m\.json") as found:
+            Scales.of_manifest({**about, "scales": {**told, **change}}, mesh.dim, "m.json")
         assert found.value.kind == "bad_manifest"

@@ -53,10 +53,12 @@ def reloaded(model: Operator, name: str, folder) -> Operator:
         "mesh_hash": domain.mesh.content_hash,
         "mesh_name": domain.mesh.name,
         "n_vertices": domain.n_vertices,
+        "n_nodes": domain.n_vertices,
         "n_modes": domain.spec.n_modes,
         "grid_size": domain.spec.grid_size,
     }
-    normaliser = Normaliser({"target": Channel(0.0, 1.0)}).to_json()
+    names = ("input/source", "target", *(f"coefficient/{field}" for field in domain.field_names))
+    normaliser = Normaliser(dict.fromkeys(names, Channel(0.0, 1.0))).to_json()
     path = save_checkpoint(
         folder / "model.safetensors", model, normaliser_json=normaliser, domain_about=about, task=name
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import warnings
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -20,14 +21,16 @@ from hsd.data.generate import generate
 from hsd.data.ground import Ground
 from hsd.data.scales import Scales
 from hsd.data.tasks import task
-from hsd.errors import InputError
+from hsd.errors import InputError, SolverError, UnknownNameError
+from hsd.mesh.mesh import Mesh
+from hsd.mesh.primitives import gallery
 from hsd.models.base import Signature
 from hsd.training.checkpoint import read_checkpoint
 from hsd.training.config import TrainingConfig
 from hsd.training.data import domain_of
 from hsd.training.evaluate import arrays_of, evaluate
 from hsd.training.loading import dataset_and_predictor, predict_all, predictors
-from hsd.training.predictor import load, predictor_on
+from hsd.training.predictor import OtherMeshWarning, load, predictor_on
 from hsd.training.run import RunSpec, make_folder, run, task_config_of
 
 SMALL = {"n_modes": 16, "channels": 2, "hidden": 8, "lift": 1}
@@ -93,9 +96,15 @@ def test_on_another_resolution_a_predictor_works_in_the_scales_of_its_mesh_of_tr
     assert np.array_equal(found, wanted)
     older = copy_of(path, tmp_path)
     edit(domain={"scales": None})(older)
-    before = load(older, this.mesh(600))
-    assert before.own(before.domain) is before.domain  # without scales those of the mesh
-    assert not np.array_equal(before(before.domain, source, {}).forms, found)
+    before = load(older)  # on the mesh of training itself they are not needed
+    there = this.realise(this.samples(0, 0, 3), Ground(own.domain.mesh))
+    (at_home,) = there.inputs.values()
+    assert before.own(before.domain) is before.domain
+    assert np.array_equal(before(before.domain, at_home, {}).forms, own(own.domain, at_home, {}).forms)
+    for use in (lambda: load(older, this.mesh(600)), lambda: before(other.domain, source, {})):
+        with pytest.raises(InputError, match="use it on its own mesh, or train it again") as error:
+            use()
+        assert error.value.kind == "bad_manifest"
 
 
 def test_predict_covers_all_samples_in_order(made):
@@ -210,6 +219,28 @@ def flip_a_bit(path: Path) -> None:
     path.write_bytes(raw)
 
 
+GONE, NULL = object(), object()
+
+
+def put(where: str, value: object):
+    """Set (NULL: to null, GONE: delete) the entry of a manifest under keys joined by dots."""
+
+    def change(path: Path) -> None:
+        beside = path.with_suffix(".json")
+        manifest = json.loads(beside.read_text())
+        *keys, last = where.split(".")
+        inside = manifest
+        for key in keys:
+            inside = inside[key]
+        if value is GONE:
+            del inside[last]
+        else:
+            inside[last] = None if value is NULL else value
+        beside.write_text(json.dumps(manifest))
+
+    return change
+
+
 def edit(**changes):
     def change(path: Path) -> None:
         beside = path.with_suffix(".json")
@@ -259,10 +290,51 @@ MUTATIONS = {
     "other program's manifest": (edit(format="something"), "bad_manifest", "not the manifest"),
     "broken manifest": (lambda p: p.with_suffix(".json").write_text("{"), "bad_manifest", "no readable JSON"),
     "lacking manifest": (edit(normaliser=None), "bad_manifest", "lacks normaliser"),
-    "broken normaliser": (edit(normaliser={"channels": 3}), "bad_normaliser", "normaliser"),
-    "broken scales": (edit(domain={"scales": {"measure": -1}}), "bad_manifest", "scales in the manifest"),
+    "broken normaliser": (edit(normaliser={"channels": 3}), "bad_manifest", "normaliser.channels in"),
+    "broken scales": (edit(domain={"scales": {"measure": -1}}), "bad_manifest", "scales in model.json"),
     "broken signature": (edit(signature={"source": 5}), "bad_manifest", "signature"),
     "unknown model": (edit(model="unet"), "unknown_model", "knows hsd"),
+    "no task": (put("task", GONE), "bad_manifest", "model.json lacks task"),
+    "task a number": (put("task", 5), "bad_manifest", "task in model.json must be the name of a task or null"),
+    "no task config": (put("task_config", GONE), "bad_manifest", "model.json lacks task_config"),
+    "no data": (put("data", GONE), "bad_manifest", "model.json lacks data"),
+    "domain null": (put("domain", NULL), "bad_manifest", "domain in model.json must be an object; got None"),
+    "model config null": (put("model_config", NULL), "bad_manifest", "model_config in model.json must be an object"),
+    "model a list": (put("model", ["hsd"]), "bad_manifest", "model in model.json must be a text"),
+    "no mesh hash": (put("domain.mesh_hash", GONE), "bad_manifest", "model.json lacks domain.mesh_hash"),
+    "no modes": (put("domain.n_modes", GONE), "bad_manifest", "model.json lacks domain.n_modes"),
+    "modes a text": (put("domain.n_modes", "16"), "bad_manifest", "domain.n_modes in model.json must be a whole"),
+    "modes true": (put("domain.n_modes", True), "bad_manifest", "domain.n_modes in model.json must be a whole"),
+    "half a node": (put("domain.n_nodes", 300.5), "bad_manifest", "domain.n_nodes in model.json must be a whole"),
+    "huge grid": (put("domain.grid_size", 10**6), "bad_manifest", "domain.grid_size in model.json must be .* 4 to 256"),
+    "huge number": (put("domain.n_vertices", 10**400), "bad_manifest", "domain.n_vertices in model.json"),
+    "huge width": (put("model_config.hidden", 10**9), "bad_manifest", "model_config.hidden in model.json .* at most"),
+    "width a text": (
+        put("model_config.hidden", "8"),
+        "bad_manifest",
+        "model_config in model.json is none of the model",
+    ),
+    "other model": (put("model", "fno3d"), "bad_manifest", "model_config in model.json is none of the model fno3d"),
+    "no target": (put("normaliser.target", GONE), "bad_manifest", "normaliser in model.json lacks the channel target"),
+    "no input": (put("normaliser.input/vorticity", GONE), "bad_manifest", "lacks the channel input/"),
+    "scale a text": (put("normaliser.target.scale", "1"), "bad_manifest", "normaliser.target in model.json must be"),
+    "scale 0": (put("normaliser.target.scale", 0.0), "bad_manifest", "normaliser.target in model.json must be"),
+    "no version": (put("version", GONE), "bad_manifest", "model.json lacks version"),
+    "version a text": (put("version", "1"), "bad_manifest", "version in model.json must be a whole number"),
+    "version 0": (put("version", 0), "bad_manifest", "version in model.json must be a whole number"),
+    "signature null": (put("signature", NULL), "bad_manifest", "signature in model.json must be an object"),
+    "reading a number": (put("signature.source", [0, 1]), "bad_manifest", "signature in model.json cannot be read"),
+    "dimension a text": (put("signature.dim", "2"), "bad_manifest", "signature.dim in model.json must be a whole"),
+    "measure 0": (put("domain.scales.measure", 0.0), "bad_manifest", "scales in model.json .* above 0"),
+    "scale2 0": (put("domain.scales.scale2", 0), "bad_manifest", "scales in model.json .* above 0"),
+    "infinite cutoff": (put("domain.scales.cutoff", float("inf")), "bad_manifest", "scales in model.json"),
+    "absurd cutoff": (put("domain.scales.cutoff", 1e300), "bad_manifest", "cutoff · scale2 = 1e.300"),
+    "small measure": (put("domain.scales.measure", 1e-3), "bad_manifest", "contradict each other"),
+    "other scale2": (put("domain.scales.scale2", 20.0), "bad_manifest", "contradict each other"),
+    "other cutoff": (put("domain.scales.cutoff", 1.0), "bad_manifest", "than the mesh of training has"),
+    "no placement": (put("domain.placements", []), "bad_manifest", "placements in model.json"),
+    "broken placement": (put("domain.placements", [{"betti": "x"}]), "bad_manifest", "placement in model.json"),
+    "deep manifest": (lambda p: p.with_suffix(".json").write_text("[" * 10**5), "bad_manifest", "no readable JSON"),
     "no manifest": (lambda p: p.with_suffix(".json").unlink(), "no_manifest", "missing beside"),
     "no file": (lambda p: p.unlink(), "no_file", "no checkpoint"),
 }
@@ -273,9 +345,130 @@ def test_a_mutated_checkpoint_ends_in_its_own_sentence(name, made, tmp_path):
     mutate, kind, words = MUTATIONS[name]
     path = copy_of(made[0], tmp_path)
     mutate(path)
-    with pytest.raises(InputError, match=words) as error:
-        predictor_on(path, domain_of(made[1], 16))
-    assert error.value.kind == kind and "\n" not in error.value.message
+    for use in (lambda: predictor_on(path, domain_of(made[1], 16)), lambda: load(path)):
+        with pytest.raises(InputError, match=words) as error:
+            use()
+        assert error.value.kind == kind and "\n" not in error.value.message
+
+
+@pytest.mark.parametrize("name", ("domain null", "model config null", "no task", "huge grid"))
+def test_evaluate_says_an_altered_manifest_in_one_sentence(name, made, tmp_path, capsys):
+    mutate, kind, _ = MUTATIONS[name]
+    path = copy_of(made[0], tmp_path)
+    mutate(path)
+    assert main(["evaluate", str(path), "--data", str(made[1].path), "--device", "cpu"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith(f"error [{kind}]") and "model.json" in said and said.count("\n") == 1
+
+
+def test_a_task_that_is_none_of_this_program_is_said_with_the_file(made, tmp_path):
+    for change in (put("task", "heat"), put("task_config.viscosity", 3)):
+        path = copy_of(made[0], tmp_path)
+        change(path)
+        with pytest.raises(InputError, match=r"model.json tells no task of this program: Unknown") as error:
+            load(path)
+        assert error.value.kind == "bad_manifest"
+
+
+def test_sizes_that_no_memory_holds_are_a_sentence(made, tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 44000000000 bytes.")
+
+    monkeypatch.setattr("hsd.training.predictor.make_model", full)
+    with pytest.raises(SolverError, match=r"model that model.json describes needs more memory"):
+        load(made[0])
+    monkeypatch.setattr("hsd.training.predictor.Domain.build", lambda *_: (_ for _ in ()).throw(MemoryError()))
+    with pytest.raises(SolverError, match=r"domain of model.safetensors needs more memory"):
+        load(made[0])
+
+
+def test_load_takes_a_run_folder_and_says_what_is_no_mesh_or_no_device(made, tmp_path, monkeypatch):
+    for file in (made[0], made[0].with_suffix(".json")):
+        (tmp_path / f"model{file.suffix}").write_bytes(file.read_bytes())
+    assert load(tmp_path).manifest == load(made[0]).manifest
+    with pytest.raises(InputError, match=r"has no model.safetensors") as error:
+        load(tmp_path.parent)
+    assert error.value.kind == "no_checkpoint"
+    with pytest.raises(InputError, match=r"as hsd.load_mesh.file. gives it; got 'x' of type str") as error:
+        load(made[0], "x")
+    assert error.value.kind == "no_mesh"
+    with pytest.raises(UnknownNameError, match="device 'gpu'"):
+        load(made[0], device="gpu")
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    with pytest.raises(InputError, match="No CUDA device") as error:
+        load(made[0], device="cuda")
+    assert error.value.kind == "no_gpu"
+
+
+def test_a_predictor_takes_no_samples_and_refuses_what_are_no_real_numbers(made):
+    predictor = load(made[0])
+    n = predictor.domain.n_vertices
+    none = predictor(predictor.domain, np.zeros((0, n)))
+    some = predictor(predictor.domain, np.ones((2, n)))
+    assert none.nodes.shape == (0, *some.nodes.shape[1:]) and none.forms.shape == (0, some.forms.shape[1])
+    for source in ("forms", np.ones((1, n)) * 1j, np.full((1, n), "1"), [[1.0], [1.0, 2.0]], np.full((1, n), None)):
+        with pytest.raises(InputError, match="source must be an array of real numbers") as error:
+            predictor(predictor.domain, source)
+        assert error.value.kind == "not_numbers"
+    with pytest.raises(InputError, match=r"shape \(B, "):
+        predictor(predictor.domain, np.zeros((0, n + 1)))
+
+
+def test_a_prediction_that_is_not_finite_is_said(made):
+    predictor = load(made[0])
+    source = np.ones((3, predictor.domain.n_vertices))
+    source[1] *= 1e300
+    with pytest.raises(InputError, match=r"prediction of HSD on .* vertices. is not finite for sample 1 of 3") as error:
+        predictor(predictor.domain, source)
+    assert error.value.kind == "non_finite_prediction"
+
+
+def copies(mesh: Mesh) -> dict[str, Mesh]:
+    """The same shape in other units, turned and moved."""
+    turn = np.array([[0.0, 0, 1], [1, 0, 0], [0, 1, 0]])
+    changed = {"scaled": 0.01 * mesh.points, "turned": mesh.points @ turn, "moved": mesh.points + [3.0, 1.0, -2.0]}
+    return {name: replace(mesh, points=points) for name, points in changed.items()}
+
+
+def test_a_predictor_says_what_another_mesh_may_make_wrong_and_nothing_on_a_resolution_of_its_own(made):
+    path, this = made[0], task("ellipsoid_aerodynamics")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", OtherMeshWarning)
+        assert load(path).notices == load(path, this.mesh(700)).notices == ()
+        assert load(path, copies(this.mesh(300))["moved"]).notices == ()  # it reads places from the centre
+    for name, words in (("scaled", "area is 0.0001 times"), ("turned", "is turned against")):
+        with pytest.warns(OtherMeshWarning, match=words) as found:
+            predictor = load(path, copies(this.mesh(300))[name])
+        assert [str(w.message) for w in found] == list(predictor.notices) and len(found) == 1
+        assert found[0].filename == __file__
+    with pytest.warns(OtherMeshWarning) as found:
+        load(path, gallery("sphere", 300))
+    assert [any(words in str(w.message) for w in found) for words in ("another shape", "turned")] == [True, False]
+
+
+def test_an_older_manifest_tells_other_units_alone(made, tmp_path):
+    path, this = copy_of(made[0], tmp_path), task("ellipsoid_aerodynamics")
+    put("domain.placements", GONE)(path)
+    meshes = copies(this.mesh(300))
+    with pytest.warns(OtherMeshWarning, match="area is 0.0001 times"):
+        load(path, meshes["scaled"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", OtherMeshWarning)
+        load(path, meshes["turned"])
+
+
+def test_the_commands_print_notices_as_notes(made, tmp_path, capsys):
+    path, data = copy_of(made[0], tmp_path), str(made[1].path)
+    manifest = json.loads(path.with_suffix(".json").read_text())["domain"]
+    measure = 100 * manifest["placements"][0]["measure"]
+    put("domain.mesh_hash", "of another mesh")(path)
+    put("domain.placements", [{**manifest["placements"][0], "measure": measure}])(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", OtherMeshWarning)
+        for words in (["evaluate", "--data", data], ["predict", "--input", data, "--out", str(tmp_path / "p.npz")]):
+            assert main([words[0], str(path), *words[1:], "--device", "cpu"]) == 0
+            said = capsys.readouterr().err
+            assert said.startswith("note: The mesh's area is 0.01 times") and said.count("\n") == 1
 
 
 def test_another_task_is_refused(made, car_file, tmp_path):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 
 import torch
 
 from hsd.data.domain import Domain
+from hsd.data.placement import placements_of
 from hsd.data.tasks import task as make_task
 from hsd.models.registry import make_model
 from hsd.training.checkpoint import save_checkpoint
@@ -50,6 +52,8 @@ def save(path: Path, name: str, label: str, nodes: int = NODES, **more) -> Path:
         "n_nodes": nodes,
         "n_modes": 16,
         "grid_size": 16,
+        "scales": asdict(domain.scales),
+        "placements": placements_of([domain.mesh]),
     }
     return save_checkpoint(
         path,
