@@ -120,84 +120,52 @@ def run_resume(args: argparse.Namespace) -> int:
     return _run(args.folder, args, args.finish)
 
 
-@contextlib.contextmanager
-def _said_once() -> Iterator[None]:
-    """Of the processes that ``torchrun`` starts on a machine the first one says what is wrong with their settings; the
-    others only end."""
-    try:
-        yield
-    except HsdError as error:
-        if os.environ.get("LOCAL_RANK", "0") != "0":
-            raise SystemExit(1) from error
-        raise
-
-
 def _run(folder: Path, args: argparse.Namespace, finish: bool = False) -> int:
     """Train; returns the exit code."""
-    from hsd.training.jobs import STOPPED, tail
+    from hsd.training.jobs import tail, wait_for_device
     from hsd.training.parallel import is_first
-    from hsd.training.run import read_folder
-    from hsd.training.word import Word
+    from hsd.training.run import check_data, chosen_device, read_folder, run, use_threads
 
-    spec, before, speaks = read_folder(folder), len(tail(folder)), is_first()
-    with Word(folder, speaks) as word:
-        path, code = _trained(folder, spec, args, finish, speaks)
-        if not speaks:  # of several processes the first one tells: it may still be saving
-            return 0
-        if path is None:
-            said = f"{STOPPED} `python -m hsd resume {shlex.quote(str(folder))}` goes on with it."
-        else:
-            code, entries = 0, tail(folder)
-            epochs = f"{len(entries)} epoch{'s' * (len(entries) != 1)}"
-            if len(entries) == before and not finish:
-                sys.stdout.write(f"The run in {folder} was finished already.\n")
-            said = (
-                f"{spec.training.model}: best validation relative L2 {entries[-1]['best']:.4g} after {epochs} "
-                f"({duration(entries[-1]['seconds'])} of training). Checkpoint: {path}"
+    use_threads(args.threads)
+    spec = read_folder(folder)
+    before, speaks, live = len(tail(folder)), is_first(), sys.stderr.isatty()
+    with StopWish() as stopping, Progress(sys.stderr if speaks and (live or args.progress) else None, live) as progress:
+        note = [""]
+
+        def shown(stage: str, fraction: float | None = None) -> None:
+            progress(stage, fraction, note[0])
+
+        def report(entry: dict) -> None:
+            note[0] = (
+                f"epoch {entry['epoch'] + 1}, train {entry['train_loss']:.4g}, "
+                f"validation {entry['validation']:.4g} (best {entry['best']:.4g})"
             )
-        word.say(said)
-        sys.stdout.write(said + "\n")
-    return code
+            if entry["total_steps"]:
+                shown("training", entry["step"] / entry["total_steps"])
 
-
-def _trained(
-    folder: Path, spec: RunSpec, args: argparse.Namespace, finish: bool, speaks: bool
-) -> tuple[Path | None, int]:
-    """The checkpoint, or None where the run was stopped before its end, and the exit code that tells why."""
-    from hsd.training.jobs import goes_on, wait_for_device
-    from hsd.training.run import check_data, chosen_device, run
-
-    live, note = sys.stderr.isatty(), [""]
-    stream = sys.stderr if speaks and (live or args.progress) else None
-    try:
-        with StopWish(speaks) as stopping, Progress(stream, live) as progress:
-
-            def shown(stage: str, fraction: float | None = None) -> None:
-                progress(stage, fraction, note[0])
-
-            def report(entry: dict) -> None:
-                note[0] = (
-                    f"epoch {entry['epoch'] + 1}, train {entry['train_loss']:.4g}, "
-                    f"validation {entry['validation']:.4g} (best {entry['best']:.4g})"
-                )
-                if entry["total_steps"]:
-                    shown("training", entry["step"] / entry["total_steps"])
-
-            lock = None
-            if args.queue and speaks:
-                check_data(spec)
-                lock = wait_for_device(folder, chosen_device(spec.device), stopping)
-            path = None
-            if not stopping():  # asked to stop while it trains, it ends at the next step, its state kept
-                path = run(
-                    folder, shown, report, stopping, args.workers, args.steps, finish,
-                    lambda: args.queue and goes_on(folder),
-                )  # fmt: skip
-            if lock is not None:
-                lock.release()
-            return path, stopping.exit_code
-    except KeyboardInterrupt:  # a second Ctrl-C: it goes on from the state last saved
-        return None, INTERRUPT_CODE
+        lock = None
+        if args.queue and speaks:
+            check_data(spec)
+            lock = wait_for_device(folder, chosen_device(spec.device), stopping)
+        path = None
+        if not stopping():  # asked to stop while it trains, it ends at the next step, its state kept
+            path = run(folder, shown, report, stopping, args.workers, args.steps, finish)
+        if lock is not None:
+            lock.release()
+    if not speaks:  # of several processes the first one tells: it may still be saving
+        return 0
+    if path is None:
+        sys.stdout.write(f"Stopped; `python -m hsd resume {shlex.quote(str(folder))}` goes on with it.\n")
+        return stopping.exit_code
+    entries = tail(folder)
+    epochs = f"{len(entries)} epoch{'s' * (len(entries) != 1)}"
+    if len(entries) == before and not finish:
+        sys.stdout.write(f"The run in {folder} was finished already.\n")
+    sys.stdout.write(
+        f"{spec.training.model}: best validation relative L2 {entries[-1]['best']:.4g} after {epochs} "
+        f"({duration(entries[-1]['seconds'])} of training). Checkpoint: {path}\n"
+    )
+    return 0
 
 
 def _note(notice: str) -> None:
@@ -208,10 +176,8 @@ def run_evaluate(args: argparse.Namespace) -> None:
     from hsd.metrics.registry import COCHAIN_METRICS, METRICS
     from hsd.training.evaluate import evaluate_meshes
     from hsd.training.loading import dataset_of_checkpoint, predictors
-    from hsd.training.run import checkpoint_in, own_data_of
+    from hsd.training.run import checkpoint_in
 
-    if args.data is None and args.checkpoint.is_dir():
-        args.data = own_data_of(args.checkpoint)
     args.checkpoint = checkpoint_in(args.checkpoint)
     dataset = dataset_of_checkpoint(args.checkpoint, args.data)
     made = predictors(args.checkpoint, dataset, args.part, args.device, notify=_note)
