@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hsd.cli_progress import Progress
-from hsd.cli_text import table, whole_number
+from hsd.cli_text import count, positive, table
 from hsd.errors import InputError
 from hsd.processes import StopWish
+
+if TYPE_CHECKING:
+    from hsd.experiments.suites import Entry
 
 
 def add_command(commands: argparse._SubParsersAction) -> None:
@@ -20,16 +25,16 @@ def add_command(commands: argparse._SubParsersAction) -> None:
     bench.add_argument(
         "--results", type=Path, default=None, metavar="DIR", help="records (assets/results if it exists)"
     )
-    bench.add_argument("--tasks", nargs="*", default=None, metavar="TASK", help="only these tasks")
+    bench.add_argument("--tasks", nargs="+", default=None, metavar="TASK", help="only these tasks")
     bench.add_argument(
         "--models",
-        nargs="*",
+        nargs="+",
         default=None,
         metavar="LABEL",
         help="only rows of these labels; of suites of the best baselines any",
     )
     bench.add_argument(
-        "--minutes", type=float, default=None, help="another budget a row (minutes on two cores, or GPU)"
+        "--minutes", type=positive, default=None, help="another budget a row (minutes on two cores, or GPU)"
     )
     bench.add_argument("--queue", action="store_true", help="run what has no record yet (default: only list)")
     bench.add_argument(
@@ -45,10 +50,24 @@ def add_command(commands: argparse._SubParsersAction) -> None:
     )
     bench.add_argument("--readme", action="store_true", help="put the written table into the README")
     bench.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
-    bench.add_argument("--threads", type=whole_number, default=None, help="CPU threads of each run (all)")
-    bench.add_argument("--workers", type=whole_number, default=1, help="processes that make the data (1)")
+    bench.add_argument("--threads", type=count, default=None, help="CPU threads of each run (all)")
+    bench.add_argument("--workers", type=count, default=1, help="processes that make the data (1)")
     bench.add_argument("--progress", action="store_true", help="report progress even where there is no terminal")
     bench.set_defaults(run=run_benchmark)
+
+
+def check_names(name: str, entries: Sequence[Entry], tasks: list[str] | None, labels: list[str] | None) -> None:
+    """Raises InputError (no_entry) where a suite has no row of a task or label, or none of both."""
+    for what, chosen in (("task", tasks), ("label", labels)):
+        known = list(dict.fromkeys(getattr(e, what) for e in entries))
+        for one in chosen or ():
+            if one not in known:
+                raise InputError(f"The suite {name} has no {what} {one!r}; it has {', '.join(known)}.", "no_entry")
+    if not any((tasks is None or e.task in tasks) and (labels is None or e.label in labels) for e in entries):
+        raise InputError(
+            f"The suite {name} has no row of {', '.join(labels)} on {', '.join(tasks)}; `benchmark {name}` lists all.",
+            "no_entry",
+        )
 
 
 def run_benchmark(args: argparse.Namespace) -> int:
@@ -70,6 +89,7 @@ def run_benchmark(args: argparse.Namespace) -> int:
             if (args.tasks is None or e.task in args.tasks) and (args.models is None or e.label in args.models)
         ]
 
+    check_names(args.suite, suite(args.suite), args.tasks, args.models)
     entries = named(chosen(args.suite, records) if args.models is None else suite(args.suite))
     if not entries and args.suite in BEST:
         raise InputError(

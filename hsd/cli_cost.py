@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from hsd.cli_progress import Progress
-from hsd.cli_text import whole_number
+from hsd.cli_text import count, positive
 
 
 def add_command(commands: argparse._SubParsersAction) -> None:
@@ -18,8 +18,8 @@ def add_command(commands: argparse._SubParsersAction) -> None:
     )
     cost.add_argument("checkpoints", nargs="+", metavar="CKPT", type=Path, help="checkpoints or run folders")
     cost.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
-    cost.add_argument("--threads", type=whole_number, default=None, help="CPU threads (all)")
-    cost.add_argument("--seconds", type=float, default=None, help="time of the warm repeats of one figure (2)")
+    cost.add_argument("--threads", type=count, default=None, help="CPU threads (all)")
+    cost.add_argument("--seconds", type=positive, default=None, help="time of the warm repeats of one figure (2)")
     cost.add_argument("--json", type=Path, default=None, metavar="F", dest="to", help="also write the rows to a file")
     cost.add_argument("--readme", action="store_true", help="put the table into the README")
     cost.add_argument("--progress", action="store_true", help="report progress even where there is no terminal")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hsd.cli_text import whole_number
-from hsd.errors import InputError
+from hsd.errors import InputError, naming
 
 PRESETS = (
     "mixture", "dipole", "vortices", "vortex", "loops", "random", "empty", "waves", "blob", "vortex_pair", "coordinate"
@@ -190,8 +190,9 @@ def draw(args: argparse.Namespace, mesh, progress) -> str:
     data = render(scene, args.size, direction=args.view, transparent=args.transparent)
     part = args.out.with_name(args.out.name + ".part")
     try:
-        part.write_bytes(data)
-        part.replace(args.out)
+        with naming(args.out):
+            part.write_bytes(data)
+            part.replace(args.out)
     finally:
         part.unlink(missing_ok=True)
     return f"{args.size[0]} × {args.size[1]} pixels written to {args.out}"

@@ -12,7 +12,7 @@ import numpy as np
 from hsd import __version__
 from hsd.dec.flat import top_signs
 from hsd.dec.whitney import evaluation_matrix
-from hsd.errors import InputError
+from hsd.errors import InputError, naming
 from hsd.mesh.io import save_mesh
 from hsd.mesh.io.writers import cells_to_write
 
@@ -87,7 +87,7 @@ def write_npz(path: Path, **arrays) -> None:
     """Write arrays to an archive in one step: a reader sees the old file or the whole new one."""
     part = path.with_name(path.name + ".part")
     try:
-        with part.open("wb") as stream:
+        with naming(path), part.open("wb") as stream:
             np.savez_compressed(stream, **{k: v for k, v in arrays.items() if v is not None})
         part.replace(path)
     finally:

@@ -7,18 +7,20 @@ import sys
 from pathlib import Path
 
 from hsd.cli_progress import Progress
-from hsd.cli_text import table, whole_number
+from hsd.cli_text import count, positive, table, whole_number
 from hsd.processes import StopWish
 
 
 def add_command(commands: argparse._SubParsersAction) -> None:
     pre = commands.add_parser("pretrain", help="train the shipped checkpoints, the most wanted first; resumable")
-    pre.add_argument("--tasks", nargs="*", default=None, metavar="TASK", help="only these tasks")
-    pre.add_argument("--models", nargs="*", default=None, metavar="LABEL", help="only these: hsd, fno3d, hsd-paper, …")
-    pre.add_argument("--budget-minutes", type=float, default=60.0, metavar="N", help="wall clock of the session (60)")
+    pre.add_argument("--tasks", nargs="+", default=None, metavar="TASK", help="only these tasks")
+    pre.add_argument("--models", nargs="+", default=None, metavar="LABEL", help="only these: hsd, fno3d, hsd-paper, …")
+    pre.add_argument(
+        "--budget-minutes", type=positive, default=60.0, metavar="N", help="of the session, by the clock (60)"
+    )
     pre.add_argument(
         "--minutes",
-        type=float,
+        type=positive,
         default=None,
         metavar="M",
         help="budget of one run: core-minutes on a CPU (12, which is 6 minutes on two cores), minutes on a GPU (6)",
@@ -36,9 +38,9 @@ def add_command(commands: argparse._SubParsersAction) -> None:
     pre.add_argument("--checkpoints", type=Path, default=None, metavar="DIR", help="where to ship (assets/checkpoints)")
     pre.add_argument("--results", type=Path, default=None, metavar="DIR", help="records (assets/results if it exists)")
     pre.add_argument("--archive", type=Path, default=None, metavar="F", help=".tar.gz of checkpoints and records")
-    pre.add_argument("--jobs", type=whole_number, default=1, help="runs at once on one GPU (1)")
-    pre.add_argument("--threads", type=whole_number, default=None, help="CPU threads of each run (all)")
-    pre.add_argument("--workers", type=whole_number, default=1, help="processes that make the data (1)")
+    pre.add_argument("--jobs", type=count, default=1, help="runs at once on one GPU (1)")
+    pre.add_argument("--threads", type=count, default=None, help="CPU threads of each run (all)")
+    pre.add_argument("--workers", type=count, default=1, help="processes that make the data (1)")
     pre.add_argument("--plan", action="store_true", help="print the plan and stop")
     pre.add_argument("--progress", action="store_true", help="report progress even where there is no terminal")
     for name in ("--n-samples", "--n-nodes", "--epochs"):  # other sizes, for trials
@@ -62,11 +64,16 @@ def run_pretrain(args: argparse.Namespace) -> int:
     live = sys.stderr.isatty()
     with StopWish() as stopping, Progress(sys.stderr if live or args.progress else None, live) as progress:
         session = Session(
-            root, records, args.out, 60 * args.budget_minutes, args.device, max(1, args.jobs), args.threads,
-            max(1, args.workers), progress, _say, stopping,
+            root, records, args.out, 60 * args.budget_minutes, args.device, args.jobs, args.threads,
+            args.workers, progress, _say, stopping,
         )  # fmt: skip
         steps = pretrain(entries, session)
     left = [step for step in steps if step.is_open]
+    if left and not session.done and not stopping():
+        _say(
+            f"The budget of {args.budget_minutes:g} minutes did not suffice for any training; give more with "
+            "--budget-minutes."
+        )
     if left:
         _say(f"{len(left)} of {len(steps)} are left to do; the same command goes on.")
         _show(left)

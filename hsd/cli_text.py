@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Iterable, Sequence
 
 LABELS = {
@@ -44,6 +45,24 @@ def whole_number(text: str) -> int:
     if not text.strip().isdecimal():
         raise argparse.ArgumentTypeError(f"expected a whole number, 0 or more, got {text!r}")
     return int(text)
+
+
+def count(text: str) -> int:
+    """An option that counts something of which there is at least one, as argparse wants it."""
+    if not text.strip().isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number, 1 or more, got {text!r}")
+    return int(text)
+
+
+def positive(text: str) -> float:
+    """An option that measures something, as argparse wants it."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"expected a number above 0, got {text!r}")
+    return value
 
 
 def table(rows: Iterable[Sequence], header: Sequence[str] | None = None) -> str:

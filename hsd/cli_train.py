@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import os
 import shlex
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hsd.cli_progress import Progress, duration
-from hsd.cli_text import table, whole_number
-from hsd.errors import InputError
-from hsd.processes import StopWish
+from hsd.cli_text import count, table, whole_number
+from hsd.errors import HsdError, InputError
+from hsd.processes import INTERRUPT_CODE, StopWish
+
+if TYPE_CHECKING:
+    from hsd.training.run import RunSpec
 
 PARTS = ("validation", "test", "train")
 
@@ -20,7 +27,7 @@ def add_commands(commands: argparse._SubParsersAction) -> None:
     """The commands on operators; each sets ``run`` to its function."""
     train = commands.add_parser("train", help="train a model on a task, or on a dataset file")
     train.add_argument("task", metavar="TASK", help="name of a task, or a dataset file (.npz)")
-    train.add_argument("model", metavar="MODEL", help="hsd, fno3d, … (see `models`)")
+    train.add_argument("model", metavar="MODEL", help="hsd, hsd-tiny, fno3d, … (see `models`)")
     train.add_argument("--out", type=folder_name, required=True, help="run folder: settings, log, state, checkpoint")
     train.add_argument("--samples", type=whole_number, default=None, help="samples of the task's dataset (3000)")
     train.add_argument("--nodes", type=whole_number, default=None, help="vertices aimed at (the task's)")
@@ -31,8 +38,10 @@ def add_commands(commands: argparse._SubParsersAction) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="entry of the training config (epochs=50, minutes=6, batch_size=64, lr=1e-3, …), of the model's config "
-        "(model.layers=8) or of the task's (task.velocity=rotation); may be repeated",
+        help="entry of the training config (epochs=50, or minutes=6 in its place, batch_size=64, lr=1e-3, …), of the "
+        "model's config (model.layers=8) or of the task's (task.velocity=rotation); may be repeated.  Minutes are of "
+        "computing: on a CPU its seconds over the threads, without waiting, start-up and validation; on a GPU wall "
+        "clock of the steps",
     )
     _add_running(train)
     train.set_defaults(run=run_train)
@@ -45,7 +54,9 @@ def add_commands(commands: argparse._SubParsersAction) -> None:
 
     score = commands.add_parser("evaluate", help="all metrics of a checkpoint on a dataset")
     score.add_argument("checkpoint", metavar="CKPT", type=Path, help="a checkpoint, or a run folder")
-    score.add_argument("--data", type=Path, help="dataset file (default: made from the checkpoint's recorded seed)")
+    score.add_argument(
+        "--data", type=Path, help="dataset file (default: that of the run folder, or made from the recorded seed)"
+    )
     score.add_argument("--part", choices=PARTS, default="validation", help="part of its split (validation)")
     score.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     score.add_argument("--json", action="store_true", help="print one JSON object")
@@ -76,9 +87,11 @@ def folder_name(text: str) -> Path:
 
 
 def _add_running(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--threads", type=whole_number, default=None, help="CPU threads (all)")
-    parser.add_argument("--workers", type=whole_number, default=1, help="processes that make the data (1)")
-    parser.add_argument("--steps", type=whole_number, default=0, help="stop after so many optimiser steps (no limit)")
+    parser.add_argument("--threads", type=count, default=None, help="CPU threads (all)")
+    parser.add_argument("--workers", type=count, default=1, help="processes that make the data (1)")
+    parser.add_argument(
+        "--steps", type=whole_number, default=0, help="stop after so many optimiser steps (0: no limit)"
+    )
     parser.add_argument("--queue", action="store_true", help="wait until no other queued run trains on the device")
     parser.add_argument("--progress", action="store_true", help="report progress even where there is no terminal")
 
@@ -87,19 +100,41 @@ def _add_running(parser: argparse.ArgumentParser) -> None:
 
 
 def run_train(args: argparse.Namespace) -> int:
-    from hsd.data.plan import parse_setting
-    from hsd.models.registry import model_class
-    from hsd.training.config import TrainingConfig
-    from hsd.training.run import RunSpec, make_folder
+    from hsd.training.parallel import is_alone
+    from hsd.training.refusal import check_run, discard
+    from hsd.training.run import make_folder, use_threads
 
-    model_class(args.model)
+    with _said_once():
+        spec = _spec_of(args)
+        check_run(spec)
+        use_threads(args.threads)
+        is_new = not args.out.exists()
+        held_nothing = is_new or (args.out.is_dir() and not any(args.out.iterdir()))
+        make_folder(args.out, spec)
+    try:
+        return _run(args.out, args)
+    except (HsdError, OSError):
+        if held_nothing and is_alone():
+            discard(args.out, is_new)
+        raise
+
+
+def _spec_of(args: argparse.Namespace) -> RunSpec:
+    from hsd.data.plan import parse_setting
+    from hsd.models.registry import model_named
+    from hsd.training.config import TrainingConfig
+    from hsd.training.run import RunSpec
+
+    model, entries = model_named(args.model)
     of_task = [text.removeprefix("task.") for text in args.set if text.startswith("task.")]
     rest = [text for text in args.set if not text.startswith("task.")]
-    training = TrainingConfig(args.model).with_entries(rest)
+    training = TrainingConfig(model, entries).with_entries(rest)
+    if training.minutes and any(text.startswith("epochs=") for text in rest):
+        raise InputError("A run has one budget: set either epochs or minutes, not both.", "bad_config")
     is_file = args.task.endswith(".npz")
     if is_file and (of_task or args.samples or args.nodes):
         raise InputError("A dataset file has its samples already; leave out --samples, --nodes and task.…", "bad_run")
-    spec = RunSpec(
+    return RunSpec(
         training,
         task=None if is_file else args.task,
         task_config=dict(parse_setting(text) for text in of_task),
@@ -109,63 +144,95 @@ def run_train(args: argparse.Namespace) -> int:
         data=str(Path(args.task).resolve()) if is_file else None,
         device=args.device,
     )
-    make_folder(args.out, spec)
-    return _run(args.out, args)
 
 
 def run_resume(args: argparse.Namespace) -> int:
-    from hsd.training.run import read_folder
+    from hsd.training.run import read_folder, use_threads
 
-    read_folder(args.folder)
+    with _said_once():
+        read_folder(args.folder)
+        use_threads(args.threads)
     return _run(args.folder, args, args.finish)
+
+
+@contextlib.contextmanager
+def _said_once() -> Iterator[None]:
+    """Of the processes that ``torchrun`` starts on a machine the first one says what is wrong with their settings; the
+    others only end."""
+    try:
+        yield
+    except HsdError as error:
+        if os.environ.get("LOCAL_RANK", "0") != "0":
+            raise SystemExit(1) from error
+        raise
 
 
 def _run(folder: Path, args: argparse.Namespace, finish: bool = False) -> int:
     """Train; returns the exit code."""
-    from hsd.training.jobs import tail, wait_for_device
+    from hsd.training.jobs import STOPPED, tail
     from hsd.training.parallel import is_first
-    from hsd.training.run import check_data, chosen_device, read_folder, run, use_threads
+    from hsd.training.run import read_folder
+    from hsd.training.word import Word
 
-    use_threads(args.threads)
-    spec = read_folder(folder)
-    before, speaks, live = len(tail(folder)), is_first(), sys.stderr.isatty()
-    with StopWish() as stopping, Progress(sys.stderr if speaks and (live or args.progress) else None, live) as progress:
-        note = [""]
-
-        def shown(stage: str, fraction: float | None = None) -> None:
-            progress(stage, fraction, note[0])
-
-        def report(entry: dict) -> None:
-            note[0] = (
-                f"epoch {entry['epoch'] + 1}, train {entry['train_loss']:.4g}, "
-                f"validation {entry['validation']:.4g} (best {entry['best']:.4g})"
+    spec, before, speaks = read_folder(folder), len(tail(folder)), is_first()
+    with Word(folder, speaks) as word:
+        path, code = _trained(folder, spec, args, finish, speaks)
+        if not speaks:  # of several processes the first one tells: it may still be saving
+            return 0
+        if path is None:
+            said = f"{STOPPED} `python -m hsd resume {shlex.quote(str(folder))}` goes on with it."
+        else:
+            code, entries = 0, tail(folder)
+            epochs = f"{len(entries)} epoch{'s' * (len(entries) != 1)}"
+            if len(entries) == before and not finish:
+                sys.stdout.write(f"The run in {folder} was finished already.\n")
+            said = (
+                f"{spec.training.model}: best validation relative L2 {entries[-1]['best']:.4g} after {epochs} "
+                f"({duration(entries[-1]['seconds'])} of training). Checkpoint: {path}"
             )
-            if entry["total_steps"]:
-                shown("training", entry["step"] / entry["total_steps"])
+        word.say(said)
+        sys.stdout.write(said + "\n")
+    return code
 
-        lock = None
-        if args.queue and speaks:
-            check_data(spec)
-            lock = wait_for_device(folder, chosen_device(spec.device), stopping)
-        path = None
-        if not stopping():  # asked to stop while it trains, it ends at the next step, its state kept
-            path = run(folder, shown, report, stopping, args.workers, args.steps, finish)
-        if lock is not None:
-            lock.release()
-    if not speaks:  # of several processes the first one tells: it may still be saving
-        return 0
-    if path is None:
-        sys.stdout.write(f"Stopped; `python -m hsd resume {shlex.quote(str(folder))}` goes on with it.\n")
-        return stopping.exit_code
-    entries = tail(folder)
-    epochs = f"{len(entries)} epoch{'s' * (len(entries) != 1)}"
-    if len(entries) == before and not finish:
-        sys.stdout.write(f"The run in {folder} was finished already.\n")
-    sys.stdout.write(
-        f"{spec.training.model}: best validation relative L2 {entries[-1]['best']:.4g} after {epochs} "
-        f"({duration(entries[-1]['seconds'])} of training). Checkpoint: {path}\n"
-    )
-    return 0
+
+def _trained(
+    folder: Path, spec: RunSpec, args: argparse.Namespace, finish: bool, speaks: bool
+) -> tuple[Path | None, int]:
+    """The checkpoint, or None where the run was stopped before its end, and the exit code that tells why."""
+    from hsd.training.jobs import goes_on, wait_for_device
+    from hsd.training.run import check_data, chosen_device, run
+
+    live, note = sys.stderr.isatty(), [""]
+    stream = sys.stderr if speaks and (live or args.progress) else None
+    try:
+        with StopWish(speaks) as stopping, Progress(stream, live) as progress:
+
+            def shown(stage: str, fraction: float | None = None) -> None:
+                progress(stage, fraction, note[0])
+
+            def report(entry: dict) -> None:
+                note[0] = (
+                    f"epoch {entry['epoch'] + 1}, train {entry['train_loss']:.4g}, "
+                    f"validation {entry['validation']:.4g} (best {entry['best']:.4g})"
+                )
+                if entry["total_steps"]:
+                    shown("training", entry["step"] / entry["total_steps"])
+
+            lock = None
+            if args.queue and speaks:
+                check_data(spec)
+                lock = wait_for_device(folder, chosen_device(spec.device), stopping)
+            path = None
+            if not stopping():  # asked to stop while it trains, it ends at the next step, its state kept
+                path = run(
+                    folder, shown, report, stopping, args.workers, args.steps, finish,
+                    lambda: args.queue and goes_on(folder),
+                )  # fmt: skip
+            if lock is not None:
+                lock.release()
+            return path, stopping.exit_code
+    except KeyboardInterrupt:  # a second Ctrl-C: it goes on from the state last saved
+        return None, INTERRUPT_CODE
 
 
 def _note(notice: str) -> None:
@@ -176,8 +243,10 @@ def run_evaluate(args: argparse.Namespace) -> None:
     from hsd.metrics.registry import COCHAIN_METRICS, METRICS
     from hsd.training.evaluate import evaluate_meshes
     from hsd.training.loading import dataset_of_checkpoint, predictors
-    from hsd.training.run import checkpoint_in
+    from hsd.training.run import checkpoint_in, own_data_of
 
+    if args.data is None and args.checkpoint.is_dir():
+        args.data = own_data_of(args.checkpoint)
     args.checkpoint = checkpoint_in(args.checkpoint)
     dataset = dataset_of_checkpoint(args.checkpoint, args.data)
     made = predictors(args.checkpoint, dataset, args.part, args.device, notify=_note)
@@ -233,10 +302,16 @@ def run_models(args: argparse.Namespace) -> None:
         sys.stdout.write(json.dumps(rows) + "\n")
         return
     tasks = list(next(iter(rows.values()))["parameters"])
-    head = ["model", *tasks, "other meshes", "reads"]
+    head = ["MODEL", "title", *tasks, "other meshes", "reads"]
     lines = [
-        [row["title"], *(f"{row['parameters'][t]:,}" for t in tasks), "yes" if row["mesh_free"] else "no", row["reads"]]
-        for row in rows.values()
+        [
+            name,
+            row["title"],
+            *(f"{row['parameters'][t]:,}" for t in tasks),
+            "yes" if row["mesh_free"] else "no",
+            row["reads"],
+        ]
+        for name, row in rows.items()
     ]
     sys.stdout.write(table(lines, head) + "\nTrained real numbers (complex ones count twice); buffers do not count.\n")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hsd.cli_progress import Progress
-from hsd.cli_text import table, whole_number
+from hsd.cli_text import count, table, whole_number
 from hsd.errors import InputError
 
 
@@ -17,7 +17,7 @@ def add_command(commands: argparse._SubParsersAction) -> None:
     move = commands.add_parser("transfer", help="errors of checkpoints on coarser and finer meshes of their task")
     move.add_argument("checkpoints", nargs="+", metavar="CKPT", type=Path, help="checkpoints or run folders")
     move.add_argument("--nodes", nargs="+", type=whole_number, default=None, help="vertices aimed at, each (1500 7000)")
-    move.add_argument("--samples", type=whole_number, default=None, help="samples, at most (64)")
+    move.add_argument("--samples", type=count, default=None, help="samples, at most (64)")
     move.add_argument("--part", choices=("test", "validation"), default="test", help="whose samples (test)")
     move.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     move.add_argument(

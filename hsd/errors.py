@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from numbers import Integral
+from pathlib import Path
 
 
 class HsdError(Exception):
@@ -86,6 +88,16 @@ def check_choice(what: str, value: str, known: Iterable[str]) -> str:
     if value not in known:
         raise UnknownNameError(what, value, known)
     return value
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Put the path into any OSError: one raised within a write, or on a temporary file, names none or that one."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = str(path)
+        raise
 
 
 def require_whole(what: str, value: object) -> None:

@@ -3,6 +3,7 @@ SIGTERM to keep what they have and end."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
@@ -65,33 +66,46 @@ class OtherWork:
         return max(0.0, (busy - self._begun[1] - (own - self._begun[2])) / seconds) if seconds > 0 and busy else 0.0
 
 
-STOP_CODE = 143
-"""Exit code of a command that was asked to end before its work was whole: 128 + SIGTERM, as shells count it."""
+STOP_CODE, INTERRUPT_CODE = 143, 130
+"""Exit codes of a command that was asked to end before its work was whole: 128 + SIGTERM, 128 + SIGINT, as shells count
+them."""
 
 
 class StopWish:
-    """Callable () → whether SIGTERM has come since its ``with`` block was entered (in the main thread)."""
+    """Callable () → whether SIGTERM or Ctrl-C has come since its ``with`` block was entered (in the main thread).
 
-    def __init__(self):
-        self._asked = False
+    The first Ctrl-C says on the error stream (of one that ``speaks``) that the next one interrupts at once.  Where the
+    program was started without Ctrl-C (in the background of a shell), it stays so.
+    """
+
+    def __init__(self, speaks: bool = True):
+        self._signal, self._speaks = 0, speaks
 
     def __enter__(self) -> StopWish:
-        self._before = signal.signal(signal.SIGTERM, self._ask)
+        self._before = {signal.SIGTERM: signal.signal(signal.SIGTERM, self._ask)}
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            self._before[signal.SIGINT] = signal.signal(signal.SIGINT, self._ask)
         return self
 
     def __exit__(self, *_) -> None:
-        signal.signal(signal.SIGTERM, self._before)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
 
     def __call__(self) -> bool:
-        return self._asked
+        return self._signal != 0
 
     @property
     def exit_code(self) -> int:
-        """Of a command whose work is not whole."""
-        return STOP_CODE if self._asked else 0
+        """Of a command whose work is not whole: 128 and the number of the signal that came first."""
+        return 128 + self._signal if self._signal else 0
 
-    def _ask(self, *_) -> None:
-        self._asked = True
+    def _ask(self, number: int, _) -> None:
+        if number == signal.SIGINT and self._signal:
+            raise KeyboardInterrupt
+        self._signal = self._signal or number
+        if number == signal.SIGINT and self._speaks:
+            with contextlib.suppress(OSError):  # not through the stream, which may be in the middle of a line
+                os.write(2, b"\nEnding after the step under way; Ctrl-C again ends at once.\n")
 
 
 def last_line(path: Path, tail: int = 2000) -> str:

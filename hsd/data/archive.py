@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hsd.errors import HsdError, InputError
+from hsd.errors import HsdError, InputError, naming
 
 LIMIT = 2**31
 """Bytes that the compressed arrays of one archive may hold once unpacked; stored arrays may be of any size."""
@@ -206,7 +206,7 @@ def write_archive(path: Path, arrays: Mapping[str, np.ndarray | Blocks], folder:
     """
     growing = (folder or path.parent) / f"{path.name}.{os.getpid()}.growing"
     try:
-        with growing.open("wb") as stream:
+        with naming(path), growing.open("wb") as stream:
             with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
                 for name, array in arrays.items():
                     _write_array(archive, stream, name, array)

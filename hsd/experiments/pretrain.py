@@ -146,6 +146,7 @@ class Session:
     """One call of :func:`pretrain`: what it is told, and what it has learnt about time.
 
     budget : seconds;  jobs: runs at once (more than one only pays on a GPU)
+    done   : entries that came to their end in it, failed ones too
     """
 
     root: Path
@@ -162,6 +163,7 @@ class Session:
     clock: Callable[[], float] = time.monotonic
     overheads: list[float] = field(default_factory=list)
     paces: dict[str, float] = field(default_factory=dict)
+    done: int = 0
 
     def __post_init__(self):
         self.deadline = self.clock() + self.budget
@@ -252,12 +254,14 @@ def _do(step: Step, cut: float | None, session: Session) -> None:
         )  # fmt: skip
         if record is None:
             return
+        session.done += 1
         session.report(line_of(record))
         if "error" in record:
             return
         session.learn(entry, record)
     else:
         record = session.records.read(entry)
+        session.done += 1
     try:
         with session.lock:
             reason = install(checkpoint_of(record, entry, session.out), record, entry, session.root)

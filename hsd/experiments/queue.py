@@ -24,7 +24,7 @@ from hsd.experiments.suites import Entry
 from hsd.hodge.cache import lock_of, write_atomically
 from hsd.linalg import Progress, silent
 from hsd.models.registry import model_class
-from hsd.processes import STOP_CODE, birth, is_alive, last_line
+from hsd.processes import INTERRUPT_CODE, STOP_CODE, birth, is_alive, last_line
 from hsd.training import jobs
 from hsd.training.evaluate import evaluate
 from hsd.training.loading import dataset_and_predictor
@@ -165,7 +165,7 @@ def _run_held(
         _set_aside_other(folder, spec, entry, say)
         make_folder(folder, spec)
         code, memory, said = train_process(folder, progress, should_stop, workers, threads)
-        ended_in_order = code in (0, STOP_CODE) or should_stop()
+        ended_in_order = code in (0, STOP_CODE, INTERRUPT_CODE) or should_stop()
         if ended_in_order and not (folder / CHECKPOINT).is_file():  # stopped, by us or by a signal; its state is kept
             return None
         if code != 0 or not (folder / CHECKPOINT).is_file():

@@ -18,12 +18,12 @@ from hsd.experiments.golden import record_golden
 from hsd.experiments.records import ASSETS, RESULTS, read_json, text_of, version_in, version_of
 from hsd.experiments.suites import Entry
 from hsd.hodge.cache import write_atomically
-from hsd.models.registry import MODELS
+from hsd.models.registry import MODELS, NAMED
 from hsd.training.checkpoint import SUFFIX, read_checkpoint, read_manifest
 from hsd.training.loading import dataset_and_predictor
 
 CHECKPOINTS = ASSETS / "checkpoints"
-LABELS = (*MODELS, "hsd-paper", "hsd-tiny")
+LABELS = (*MODELS, *NAMED)
 LIMIT = 1_500_000
 """Bytes of weights at most."""
 

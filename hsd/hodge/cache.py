@@ -18,6 +18,8 @@ from pathlib import Path
 import numpy as np
 from filelock import FileLock, Timeout
 
+from hsd.errors import naming
+
 FORMAT = "hsd-cache-1"
 SUFFIX = ".hsd"
 LOCK_SECONDS = 600.0
@@ -111,17 +113,18 @@ def write_entry(key: str, arrays: dict[str, np.ndarray]) -> bool:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file beside its place and rename it there, so that no reader sees a part of it.  Raises OSError."""
+    """Write a file beside its place and rename it there, so that no reader sees a part.  Raises OSError, naming it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-        os.chmod(temporary, 0o666 & ~_umask())  # a temporary file is its owner's alone; others may read what is kept
-        os.replace(temporary, path)
-    except OSError:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with naming(path):
+        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(data)
+            os.chmod(temporary, 0o666 & ~_umask())  # a temporary file is its owner's alone; others may read this
+            os.replace(temporary, path)
+        except OSError:
+            Path(temporary).unlink(missing_ok=True)
+            raise
 
 
 def lock_of(path: Path) -> FileLock | None:

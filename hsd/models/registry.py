@@ -5,7 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from hsd.errors import UnknownNameError
+from hsd.errors import UnknownNameError, check_choice
+from hsd.models.presets import PRESETS
 
 if TYPE_CHECKING:
     from hsd.data.domain import Domain
@@ -24,6 +25,15 @@ MODELS = {
 }
 """Name of the model (and of its module here) → its class."""
 BASELINES = tuple(name for name in MODELS if name != "hsd")
+
+NAMED = {f"hsd-{name}": entries for name, entries in PRESETS.items()}
+"""Names under which HSD with certain entries of its config is trained and shipped beside the models."""
+
+
+def model_named(name: str) -> tuple[str, dict[str, Any]]:
+    """The model, and the entries of its config, that a name stands for.  Raises UnknownNameError."""
+    check_choice("model", name, (*MODELS, *NAMED))
+    return ("hsd", dict(NAMED[name])) if name in NAMED else (name, {})
 
 
 def model_class(name: str) -> type[Operator]:

@@ -1,8 +1,9 @@
 """Training runs in the background: each a process of its own with its run folder, found again by anybody.
 
 The folder holds what :mod:`hsd.training.run` keeps, and ``process.json`` (pid, birth), ``wish.json`` ("paused",
-"stopped") and ``log.txt`` (what the process said).  A run asked to pause ends after the step under way, its whole state
-saved.  One run trains on a device at a time; the others wait for its lock in the order in which they came.
+"stopped", "on") and ``log.txt`` (what the process said); a run of the command line leaves word there too
+(:mod:`hsd.training.word`).  A run asked to pause ends after the step under way, its whole state saved.  One run trains
+on a device at a time; the others wait for its lock in the order in which they came.
 """
 
 from __future__ import annotations
@@ -26,12 +27,14 @@ from filelock import FileLock, Timeout
 from hsd.errors import HsdError, InputError
 from hsd.hodge.cache import cache_folder, write_atomically
 from hsd.processes import birth, is_alive, last_line
-from hsd.training.run import CHECKPOINT, PROCESS, RUN, RunSpec, make_folder, read_folder
+from hsd.training.run import CHECKPOINT, PROCESS, RUN, RunSpec, make_folder, process_lives, read_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 STOPPED = "Stopped;"
 """What the process says at the end of a run that is not finished."""
 WISH, LOG, WAITING = "wish.json", "log.txt", "waiting"
+ON = "on"
+"""The wish that a run which takes a single step goes on after it."""
 STATES = ("new", "waiting", "running", "paused", "stopped", "done", "failed")
 CRASH = re.compile(r"(\w+\.)*\w+(Error|Exception)\b")
 """How the last line of a traceback begins."""
@@ -95,28 +98,66 @@ def start(folder: Path, spec: RunSpec, threads: int | None = None) -> RunStatus:
         return _launch(folder, threads)
 
 
-def resume(folder: Path, threads: int | None = None) -> RunStatus:
-    """Start the process of an existing run again; a finished one stays as it is."""
+def resume(folder: Path, threads: int | None = None, seconds: float = 60.0) -> RunStatus:
+    """Start the process of an existing run again; a finished one stays as it is.
+
+    One that takes a single step goes on after it.  One that was asked to end, or ends after its step, is waited for, at
+    most so many seconds.  Raises JobError (cannot_start; running, where it has not ended by then), InputError.
+    """
     read_folder(folder)
-    with _folder_lock(folder):
-        now = status(folder)
-        return now if now.is_alive or now.state == "done" else _launch(folder, threads)
+    deadline = time.monotonic() + seconds
+    while True:
+        with _folder_lock(folder):
+            now, wish = status(folder), _read(folder / WISH) or {}
+            if not now.is_alive:
+                return now if now.state == "done" else _launch(folder, threads)
+            steps = "steps" in wish and not wish.get("ends")
+            if steps:
+                _wish(folder, ON)
+            if steps or wish.get("wish") not in ("paused", "stopped"):
+                return now
+        if time.monotonic() > deadline:
+            raise JobError(f"{folder.name} still saves its state to end; resume it when it has ended.", "running")
+        time.sleep(0.05)
 
 
 def step(folder: Path, threads: int | None = None) -> RunStatus:
-    """One optimiser step of a run that does not run, then it is paused again."""
-    read_folder(folder)
-    with _folder_lock(folder):
-        now = status(folder)
-        return now if now.is_alive or now.state == "done" else _launch(folder, threads, steps=1)
+    """One optimiser step of a run, then it is paused again; a finished one stays as it is.
+
+    Raises JobError (running, cannot_start), InputError.
+    """
+    return _launch_idle(folder, threads, steps=1)
 
 
 def finish(folder: Path, threads: int | None = None) -> RunStatus:
-    """Make the checkpoint of a run that does not run from its best weights so far; it then is done."""
+    """Make the checkpoint of a run from its best weights so far; it then is done.
+
+    Raises JobError (running, cannot_start), InputError.
+    """
+    return _launch_idle(folder, threads, more=("--finish",))
+
+
+def _launch_idle(folder: Path, threads: int | None, **how: Any) -> RunStatus:
     read_folder(folder)
     with _folder_lock(folder):
         now = status(folder)
-        return now if now.is_alive or now.state == "done" else _launch(folder, threads, more=("--finish",))
+        if now.is_alive:
+            raise JobError(f"{folder.name} is {now.state}; pause it first.", "running")
+        return now if now.state == "done" else _launch(folder, threads, **how)
+
+
+def goes_on(folder: Path) -> bool:
+    """Asked by the process of a single step after it: whether it was asked to go on meanwhile.
+
+    Where not, it now ends, and :func:`resume` waits for that.
+    """
+    with _folder_lock(folder):
+        wish = _read(folder / WISH) or {}
+        if wish.get("wish") == ON:
+            (folder / WISH).unlink()
+        elif "steps" in wish:
+            _wish(folder, **{**wish, "ends": True})
+        return wish.get("wish") == ON
 
 
 def pause(folder: Path, seconds: float = 60.0) -> RunStatus:
@@ -135,11 +176,11 @@ def ask_to_end(folder: Path, wish: str) -> RunStatus:
     with _folder_lock(folder):
         now = status(folder)
         if now.is_alive:
-            write_atomically(folder / WISH, json.dumps({"wish": wish}).encode())
+            _wish(folder, wish)
             with contextlib.suppress(ProcessLookupError):  # it ended by itself just now
                 os.kill(_read(folder / PROCESS)["pid"], signal.SIGTERM)
         elif wish == "stopped" and now.state == "paused":
-            write_atomically(folder / WISH, json.dumps({"wish": wish}).encode())
+            _wish(folder, wish)
         return status(folder)
 
 
@@ -155,6 +196,8 @@ def status(folder: Path) -> RunStatus:
     """What a run does now: "done" only with a checkpoint, "failed" where the process is gone without one."""
     folder = Path(folder)
     process, wish = _read(folder / PROCESS), _read(folder / WISH)
+    if wish is not None and wish["wish"] == ON:
+        wish = None
     child = _children.get(folder)
     if child is not None:
         child.poll()
@@ -169,6 +212,8 @@ def status(folder: Path) -> RunStatus:
     sentence = said.partition("]: ")[2] if said.startswith("error [") else ""
     if wish is not None and not sentence and ("steps" not in wish or said.startswith(STOPPED)):
         return RunStatus(folder, wish["wish"], said)
+    if said.startswith(STOPPED):
+        return RunStatus(folder, "stopped", said)
     text = sentence or ENDED_OUTSIDE
     if CRASH.match(said):
         text = f"The training ended with an error of the program ({said[:200]}); {LOG} in {folder} has all of it."
@@ -236,7 +281,7 @@ def waiting(root: Path, device: str) -> list[Path]:
     """Folders of the runs that wait for a device, those that came first at the front."""
     marks = [(m, _read(m)) for m in root.glob(f"*/{WAITING}")]
     there = [(entry["since"], m.parent) for m, entry in marks if entry and entry.get("device") == device]
-    return [folder for _, folder in sorted(there) if _process_lives(folder)]
+    return [folder for _, folder in sorted(there) if process_lives(folder)]
 
 
 def position(folder: Path) -> int:
@@ -244,11 +289,6 @@ def position(folder: Path) -> int:
     entry = _read(folder / WAITING)
     line = waiting(folder.parent, entry["device"]) if entry else []
     return line.index(folder) + 1 if folder in line else 0
-
-
-def _process_lives(folder: Path) -> bool:
-    process = _read(folder / PROCESS)
-    return process is not None and is_alive(process["pid"], process["born"])
 
 
 def _launch(folder: Path, threads: int | None, steps: int = 0, more: Sequence[str] = ()) -> RunStatus:
@@ -270,7 +310,7 @@ def _launch(folder: Path, threads: int | None, steps: int = 0, more: Sequence[st
             )
         write_atomically(folder / PROCESS, json.dumps({"pid": child.pid, "born": birth(child.pid)}).encode())
         if steps:  # what was wished before ends last: with neither that nor a process a paused run is a failed one
-            write_atomically(folder / WISH, json.dumps({"wish": "paused", "steps": steps}).encode())
+            _wish(folder, "paused", steps=steps)
         else:
             (folder / WISH).unlink(missing_ok=True)
     except OSError as error:
@@ -294,6 +334,10 @@ def _end(folder: Path, wish: str, seconds: float) -> RunStatus:
     if is_alive(process["pid"], process["born"]):
         os.kill(process["pid"], signal.SIGKILL)
     return status(folder)
+
+
+def _wish(folder: Path, wish: str, **more: Any) -> None:
+    write_atomically(folder / WISH, json.dumps({"wish": wish, **more}).encode())
 
 
 def _folder_lock(folder: Path) -> FileLock:

@@ -14,7 +14,7 @@ from hsd.data.domain import Domain
 from hsd.data.tasks import TASKS, task
 from hsd.errors import InputError
 from hsd.linalg import Progress, silent
-from hsd.models.registry import MODELS, model_class
+from hsd.models.registry import MODELS, NAMED, model_class, model_named
 from hsd.training.checkpoint import read_manifest
 from hsd.training.config import DEFAULT_MODES, TrainingConfig
 from hsd.training.data import domain_of
@@ -117,7 +117,8 @@ def predict_all(on_meshes: Iterable[tuple[int, Predictor]], dataset: Dataset) ->
 
 
 def model_table(n_nodes: int = 300) -> dict[str, dict[str, Any]]:
-    """Model → title, citation, what it reads, whether it runs on other meshes, parameters on each task."""
+    """Model, or name of HSD with certain settings → title, citation, what it reads, whether it runs on other meshes,
+    parameters on each task."""
     out: dict[str, dict[str, Any]] = {}
     domains: dict[tuple[str, int], Domain] = {}
 
@@ -127,15 +128,16 @@ def model_table(n_nodes: int = 300) -> dict[str, dict[str, Any]]:
             domains[name, n_modes] = Domain.build(this, this.mesh(n_nodes), n_modes)
         return domains[name, n_modes]
 
-    for model in MODELS:
+    for name in (*MODELS, *NAMED):
+        model, entries = model_named(name)
         cls = model_class(model)
         counts, free = {}, cls.mesh_free
-        for name in TASKS:
-            config = cls.make_config(name)
+        for of_task in TASKS:
+            config = cls.make_config(of_task, **entries)
             with torch.random.fork_rng():
-                made = cls(domain_for(name, getattr(config, "n_modes", DEFAULT_MODES)), config)
-            counts[name], free = made.n_parameters, made.mesh_free
-        out[model] = {
+                made = cls(domain_for(of_task, getattr(config, "n_modes", DEFAULT_MODES)), config)
+            counts[of_task], free = made.n_parameters, made.mesh_free
+        out[name] = {
             "title": cls.title,
             "citation": cls.citation,
             "differences": cls.differences,

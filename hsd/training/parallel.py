@@ -20,6 +20,11 @@ def is_first() -> bool:
     return os.environ.get("RANK", "0") == "0"
 
 
+def is_alone() -> bool:
+    """Whether no other process trains with this one."""
+    return os.environ.get("WORLD_SIZE", "1") == "1"
+
+
 class Group:
     """The processes of a ``torchrun`` (one, where there is none): gloo on CPUs, nccl on GPUs, a GPU for each.
 

@@ -24,7 +24,8 @@ from hsd.hodge.cache import cache_folder, cache_key, lock_of, write_atomically
 from hsd.linalg import Progress, silent
 from hsd.models.base import Operator
 from hsd.models.registry import model_class
-from hsd.training.checkpoint import save_checkpoint
+from hsd.processes import is_alive
+from hsd.training.checkpoint import read_manifest, save_checkpoint
 from hsd.training.config import DEFAULT_MODES, TrainingConfig
 from hsd.training.data import TrainingData
 from hsd.training.memory import enough_memory
@@ -73,6 +74,8 @@ class RunSpec:
             object.__setattr__(self, "version", model_class(self.training.model).version)
         if (self.task is None) == (self.data is None):
             raise InputError("A run needs a task or a dataset file, and not both.", "bad_run")
+        if self.task is not None:
+            check_choice("task", self.task, TASKS)
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -113,7 +116,7 @@ def make_folder(folder: Path, spec: RunSpec) -> None:
     file = folder / RUN
     if (
         file.is_file()
-        and _begun(folder)
+        and has_begun(folder)
         and with_version(json.loads(file.read_text(encoding="utf-8"))) != spec.as_dict()
     ):
         raise InputError(
@@ -125,14 +128,23 @@ def make_folder(folder: Path, spec: RunSpec) -> None:
     write_atomically(file, json.dumps(spec.as_dict(), indent=1).encode())
 
 
-def _begun(folder: Path) -> bool:
+def has_begun(folder: Path) -> bool:
     """Whether a run has left anything in its folder, or a process works on it."""
-    if any((folder / name).exists() for name in (STATE, CHECKPOINT, LOG, PROCESS)):
+    if any((folder / name).exists() for name in (STATE, CHECKPOINT, LOG)) or process_lives(folder):
         return True
     lock = lock_of(folder / TRAINS)
     if lock is not None:
         lock.release()
     return lock is None
+
+
+def process_lives(folder: Path) -> bool:
+    """Whether the process that the folder names still runs."""
+    try:
+        told = json.loads((folder / PROCESS).read_text(encoding="utf-8"))
+        return is_alive(told["pid"], told["born"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
 
 
 @contextlib.contextmanager
@@ -167,6 +179,24 @@ def checkpoint_in(path: Path) -> Path:
     if not (path / CHECKPOINT).is_file():
         raise InputError(f"{path} has no {CHECKPOINT}; finish its run, or name a checkpoint.", "no_checkpoint")
     return path / CHECKPOINT
+
+
+def own_data_of(folder: Path) -> Path | None:
+    """The dataset file that a run folder names, where it is still there; None for a task's data too.
+
+    Raises InputError (no_run, bad_run; other_data, where its meshes are others than that of the run's checkpoint).
+    """
+    spec = read_folder(folder)
+    if spec.data is None or not Path(spec.data).is_file():
+        return None
+    trained_on = read_manifest(folder / CHECKPOINT)["domain"]["mesh_hash"] if (folder / CHECKPOINT).is_file() else None
+    if trained_on and trained_on not in [mesh.content_hash for mesh in Dataset(spec.data).meshes]:
+        raise InputError(
+            f"{spec.data} has another mesh by now than the one that the run in {folder} was trained on; name the "
+            "dataset file with --data.",
+            "other_data",
+        )
+    return Path(spec.data)
 
 
 def dataset_path(spec: RunSpec) -> Path:
@@ -220,11 +250,13 @@ def run(
     workers: int = 1,
     steps: int = 0,
     finish: bool = False,
+    goes_on: Callable[[], bool] = lambda: False,
 ) -> Path | None:
     """Start or go on with the run of a folder; returns the checkpoint, or None where it was stopped before its end.
 
-    steps  : optimiser steps after which it stops, 0: no limit
-    finish : train no more, and make the checkpoint of the best weights so far
+    steps   : optimiser steps after which it stops, 0: no limit
+    finish  : train no more, and make the checkpoint of the best weights so far
+    goes_on : asked after those steps, whether it trains on without a limit
     Of the processes of a ``torchrun`` the first one returns the checkpoint, the others None.
     Raises SolverError (diverged, out_of_memory), InputError (few_gpus; other_version; running, where another process
     trains in the folder; folder_gone, where the folder is deleted meanwhile: nobody could watch or stop the run any
@@ -250,7 +282,7 @@ def run(
         done[0] += 1
         if not (folder / RUN).is_file():
             raise InputError(f"The folder {folder} was deleted while its run trained; start it again.", "folder_gone")
-        return should_stop() or done[0] == steps
+        return should_stop() or (done[0] == steps and not goes_on())
 
     with alone_in(folder) if group.is_first else contextlib.nullcontext():
         try:

@@ -6,6 +6,8 @@ import json
 import time
 from pathlib import Path
 
+from hsd.errors import naming
+
 STEPS = "steps.jsonl"
 SECONDS = 0.5
 """An entry at most so often."""
@@ -38,7 +40,7 @@ class StepLog:
             "time": round(time.time(), 3),
         }
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a", encoding="utf-8") as stream:
+        with naming(self.path), self.path.open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(entry) + "\n")
         self._losses, self._written = [], time.monotonic()
 

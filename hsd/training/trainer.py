@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from hsd.errors import InputError, SolverError
+from hsd.errors import InputError, SolverError, naming
 from hsd.linalg import silent
 from hsd.models.base import Operator
 from hsd.models.registry import make_model
@@ -195,7 +195,7 @@ class Trainer:
         p.finished = out_of_patience or p.is_at_end
         if self.folder is not None and self.group.is_first:
             self.folder.mkdir(parents=True, exist_ok=True)
-            with (self.folder / LOG).open("a", encoding="utf-8") as log:
+            with naming(self.folder / LOG), (self.folder / LOG).open("a", encoding="utf-8") as log:
                 log.write(json.dumps(entry) + "\n")
         self.save()
         self.report(entry)

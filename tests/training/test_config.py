@@ -13,6 +13,7 @@ import torch
 from hsd.errors import InputError, UnknownNameError
 from hsd.models.hsd import HSD
 from hsd.models.registry import MODELS, make_model, model_class
+from hsd.processes import birth
 from hsd.training.config import TrainingConfig
 from hsd.training.run import RunSpec, alone_in, make_folder, read_folder, run, use_threads
 
@@ -123,7 +124,7 @@ def test_bad_entries_of_a_model_are_refused_in_one_sentence_that_names_them(mode
 
 
 def test_a_run_that_never_began_gives_its_folder_to_the_next(tmp_path):
-    wrong = RunSpec(TrainingConfig("hsd", epochs=1), task="ellipsoid")
+    wrong = RunSpec(TrainingConfig("hsd", epochs=1), task="torus_helmholtz", task_config={"ellipsoid": 1})
     right = RunSpec(TrainingConfig("hsd", epochs=1), task="torus_helmholtz", n_nodes=300, n_samples=20)
     make_folder(tmp_path, wrong)
     with pytest.raises(UnknownNameError, match="ellipsoid"):
@@ -132,9 +133,14 @@ def test_a_run_that_never_began_gives_its_folder_to_the_next(tmp_path):
     assert read_folder(tmp_path) == right
     with alone_in(tmp_path), pytest.raises(InputError, match="another run"):
         make_folder(tmp_path, wrong)
-    (tmp_path / "process.json").write_text("{}")
+    (tmp_path / "process.json").write_text(json.dumps({"pid": os.getpid(), "born": birth(os.getpid())}))
     with pytest.raises(InputError, match="another run"):
         make_folder(tmp_path, wrong)
+
+
+def test_an_unknown_task_is_refused_at_once_and_the_nearest_one_named():
+    with pytest.raises(UnknownNameError, match="Did you mean torus_helmholtz"):
+        RunSpec(TrainingConfig("hsd"), task="torus_helmholz")
 
 
 def test_threads_are_at_most_the_cores_of_the_machine():
@@ -145,7 +151,7 @@ def test_threads_are_at_most_the_cores_of_the_machine():
 
 
 def test_one_process_at_a_time_trains_in_a_folder(tmp_path):
-    make_folder(tmp_path, RunSpec(TrainingConfig("hsd", epochs=1), task="ellipsoid"))
+    make_folder(tmp_path, RunSpec(TrainingConfig("hsd", epochs=1), task="torus_helmholtz", task_config={"nope": 1}))
     with alone_in(tmp_path), pytest.raises(InputError, match="Another process trains") as said:
         run(tmp_path)
     assert said.value.kind == "running"

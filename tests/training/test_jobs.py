@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -117,6 +118,63 @@ def test_a_step_is_one_optimiser_step_and_the_last_of_an_epoch_ends_it(aero_file
         assert steps() == before + 1
         ends = jobs.tail(folder)[-1]["step"] == steps()
         assert len(jobs.tail(folder)) == epochs + ends
+
+
+def paused(folder: Path, file: Path) -> None:
+    jobs.start(folder, spec(file, 100_000), threads=1)
+    wait_for(lambda: len(jobs.tail(folder)) >= 1)
+    assert jobs.pause(folder).state == "paused"
+
+
+def test_a_run_asked_to_go_on_during_a_single_step_or_while_it_ends_goes_on(aero_file, tmp_path):
+    folder = tmp_path / "run"
+    paused(folder, aero_file)
+
+    def goes_on() -> None:
+        reached = len(jobs.tail(folder))
+        wait_for(lambda: len(jobs.tail(folder)) > reached + 2)
+        assert jobs.status(folder).state == "running" and not jobs.status(folder).wish
+
+    jobs.step(folder, threads=1)
+    first = jobs._read(folder / jobs.PROCESS)["pid"]
+    assert jobs.resume(folder, threads=1).state in ("running", "waiting")
+    goes_on()
+    assert jobs._read(folder / jobs.PROCESS)["pid"] == first  # the same process
+    assert jobs.ask_to_end(folder, "paused").wish == "paused"
+    assert jobs.resume(folder, threads=1).state in ("running", "waiting")
+    goes_on()
+    assert jobs._read(folder / jobs.PROCESS)["pid"] != first
+    assert jobs.stop(folder).state == "stopped"
+
+
+def test_the_end_of_a_single_step_and_a_wish_to_go_on_do_not_cross(tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    jobs._wish(folder, "paused", steps=1)
+    assert not jobs.goes_on(folder) and jobs._read(folder / jobs.WISH)["ends"]  # from now on it is waited for
+    jobs._wish(folder, jobs.ON)
+    assert jobs.goes_on(folder) and not (folder / jobs.WISH).exists()
+
+
+def test_neither_a_step_nor_an_end_is_asked_of_a_run_that_runs(aero_file, tmp_path):
+    folder = tmp_path / "run"
+    with jobs.device_lock("cpu"):
+        jobs.start(folder, spec(aero_file, 5), threads=1)
+        for ask in (jobs.step, jobs.finish):
+            with pytest.raises(jobs.JobError, match="pause it first") as said:
+                ask(folder)
+            assert said.value.kind == "running"
+        jobs.stop(folder)
+
+
+def test_a_run_that_does_not_end_in_time_is_said_and_not_started_twice(aero_file, tmp_path):
+    folder = tmp_path / "run"
+    make_folder(folder, spec(aero_file, 5))
+    (folder / jobs.PROCESS).write_text(json.dumps({"pid": os.getpid(), "born": birth(os.getpid())}))
+    jobs._wish(folder, "paused")
+    with pytest.raises(jobs.JobError, match="when it has ended") as said:
+        jobs.resume(folder, seconds=0.2)
+    assert said.value.kind == "running"
 
 
 def test_a_stopped_run_can_be_finished_with_its_best_weights(aero_file, tmp_path):
