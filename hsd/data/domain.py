@@ -125,11 +125,15 @@ class Domain:
     def build(
         cls, task: Task, mesh: Mesh | None = None, n_modes: int = 128, grid_size: int = 16, progress: Progress = silent
     ) -> Domain:
-        """The domain of a task, on its own mesh or another one of its shape; constants come from the disk cache."""
+        """The domain of a task, on its own mesh or another one of its shape; constants come from the disk cache.
+
+        Raises what :meth:`hsd.data.tasks.base.Task.built_on` and :meth:`from_mesh` raise.
+        """
         mesh = (mesh or task.mesh()).in_space
         spec = DomainSpec.of(task, n_modes, grid_size)
         ground = Ground(mesh, spec.star, spec.bc)
-        return cls.from_mesh(mesh, spec, task.named_fields(ground), task.frame(ground), progress, ground)
+        fields, frame = task.built_on(ground)
+        return cls.from_mesh(mesh, spec, fields, frame, progress, ground)
 
     @classmethod
     def from_mesh(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -82,7 +83,16 @@ class FileTask(Task):
         return self.data.named_fields(self._number_of(ground))
 
     def frame(self, ground: Ground) -> np.ndarray | None:
-        return None if self.made_by is None else self.made_by.frame(ground)
+        """That of the task that made the file.  Raises as :meth:`hsd.data.tasks.base.Task.on_its_shape`."""
+        if self.made_by is None:
+            return None
+        with self.made_by.on_its_shape(ground.mesh):
+            return self.made_by.frame(ground)
+
+    @contextmanager
+    def on_its_shape(self, mesh: Mesh) -> Iterator[None]:
+        """Errors on the file's own meshes are those of the file."""
+        yield
 
     def draw(self, rng: np.random.Generator) -> Record:
         """A sample of the file, drawn by its number."""

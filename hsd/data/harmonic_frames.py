@@ -27,6 +27,15 @@ def orthonormal_frame(ground: Ground, closed: np.ndarray) -> np.ndarray:
     gamma = ground.solver.project_harmonic(1, closed)
     if not gamma.shape[1]:
         return gamma
+    lower = np.linalg.cholesky(independent(ground, closed, gamma))
+    return np.linalg.solve(lower, gamma.T).T
+
+
+def independent(ground: Ground, closed: np.ndarray, gamma: np.ndarray) -> np.ndarray:
+    """Γᵀ ⋆ Γ of the harmonic parts Γ (N_1, m) of closed 1-cochains (N_1, m), (m, m).
+
+    Raises TopologyError (dependent_classes) when their classes are not independent.
+    """
     star = ground.dec.star(1)
     mass = gamma.T @ (star @ gamma)
     given = np.einsum("nm,nm->m", closed, star @ closed)
@@ -38,8 +47,7 @@ def orthonormal_frame(ground: Ground, closed: np.ndarray) -> np.ndarray:
             f"{ground.mesh.name}.",
             "dependent_classes",
         )
-    lower = np.linalg.cholesky(mass)
-    return np.linalg.solve(lower, gamma.T).T
+    return mass
 
 
 def wedge(mesh: Mesh, a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -323,7 +323,7 @@ def domain_of(model: Model, task: Task, ground: Ground, device: str, progress: S
         from hsd.data.domain_arrays import DomainSpec
 
         spec = DomainSpec.of(task, n_modes, grid)
-        fields, frame = task.named_fields(ground), task.frame(ground)
+        fields, frame = task.built_on(ground)
         return Domain.from_mesh(ground.mesh, spec, fields, frame, progress, ground).to(device)
 
     return _domains.get((task.name, ground.mesh.content_hash, n_modes, grid, device), make)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from hsd.data.ground import Ground
-from hsd.errors import InputError, UnknownNameError, require_whole
+from hsd.errors import InputError, TopologyError, UnknownNameError, require_whole
 from hsd.mesh.mesh import Mesh
 
 Record = dict[str, np.ndarray]
@@ -95,6 +96,10 @@ class Task(ABC):
     title: ClassVar[str]
     equation: ClassVar[str]
     """One line of the equation, in the notation of the docstring."""
+    place: ClassVar[str] = "its own shape"
+    """The shape that it is defined on, and where that lies, in words."""
+    dim: ClassVar[int | None] = None
+    """Dimension of that shape, which is orientable; None: not known."""
     Config: ClassVar[type[TaskConfig]]
     inputs: ClassVar[tuple[FieldSpec, ...]]
     target: ClassVar[FieldSpec]
@@ -128,6 +133,32 @@ class Task(ABC):
         None where the task has none; then harmonic amounts that a model finds are bound to one mesh.
         """
         return None
+
+    @contextmanager
+    def on_its_shape(self, mesh: Mesh) -> Iterator[None]:
+        """Within it, whatever cannot be made on a mesh is said to be so because the mesh is not the task's shape.
+
+        Raises InputError (dimension), TopologyError (non_orientable), and what is raised within, each beginning with
+        the task and the mesh.
+        """
+        try:
+            if self.dim is not None and mesh.dim != self.dim:
+                raise InputError(f"it has dimension {mesh.dim} and not {self.dim}", "dimension")
+            if self.dim is not None and mesh.orientation is None:
+                raise TopologyError("it is not orientable", "non_orientable")
+            yield
+        except (InputError, TopologyError) as error:
+            raise type(error)(
+                f"The task {self.name} is defined on {self.place}; {mesh.name} does not fit it: "
+                f"{error.message.rstrip('.')}; use that shape at its place, or train on data of your own.",
+                error.kind,
+                error.ids,
+            ) from error
+
+    def built_on(self, ground: Ground) -> tuple[dict[str, NamedFields], np.ndarray | None]:
+        """:meth:`named_fields` and :meth:`frame`.  Raises as :meth:`on_its_shape`."""
+        with self.on_its_shape(ground.mesh):
+            return self.named_fields(ground), self.frame(ground)
 
     @abstractmethod
     def draw(self, rng: np.random.Generator) -> Record:

@@ -37,6 +37,8 @@ class EllipsoidAerodynamics(VortexFlow):
     name = "ellipsoid_aerodynamics"
     title = "Ellipsoid aerodynamics"
     equation = "Δ₀ψ = ζ − mean ζ + s Σ cᵢ (xᵢ − mean xᵢ), f = dψ"
+    place = "the ellipsoid with half axes 1, 2/3 and 1/2 round the origin"
+    dim = 2
     Config = EllipsoidConfig
     shape = Ellipsoid((1.0, 2.0 / 3.0, 0.5))
 

@@ -54,7 +54,14 @@ class ExternalAerodynamics(VortexFlow):
 
     name = "external_aerodynamics"
     title = "External aerodynamics"
+    dim = 2
     Config = ExternalConfig
+
+    @property
+    def place(self) -> str:
+        if self.config.surface is not None:
+            return f"the surface of {self.config.surface}, scaled to radius 1 round its centroid"
+        return "the surface of its car with a wing on two struts, scaled to radius 1 round its centroid"
 
     @cached_property
     def vehicle(self) -> Mesh:

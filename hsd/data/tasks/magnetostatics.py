@@ -95,6 +95,8 @@ class Magnetostatics(Task):
     name = "magnetostatics"
     title = "Magnetostatics around a cavity"
     equation = "B = a B_P + b σ_Q tanh(Q/σ_Q) h,  dB_P = ρ_eff,  B_P = δφ,  ρ_eff = ρ_s tanh(ρ/ρ_s),  Q = ∫ρ_eff"
+    place = "the ball of radius 2 round the origin with a cavity of radius 0.4"
+    dim = 3
     Config = MagnetostaticsConfig
     inputs = (FieldSpec("charge", 3, "density", "Magnetic charge density ρ"),)
     target = FieldSpec("B", 2, "flux", "Magnetic flux density B")

@@ -27,7 +27,7 @@ import numpy as np
 from hsd.data.finite_volume import Transport, divergence_free
 from hsd.data.gaussians import gaussian_fields
 from hsd.data.ground import Ground
-from hsd.data.harmonic_frames import angle_forms, require_b1
+from hsd.data.harmonic_frames import angle_forms, independent, require_b1
 from hsd.data.smooth_shapes import Torus
 from hsd.data.tasks.base import FieldSpec, NamedFields, Realisation, Record, Task, TaskConfig, require_range, stacked
 from hsd.dec.de_rham import de_rham
@@ -79,6 +79,8 @@ class ToroidalTransport(Task):
     name = "toroidal_transport"
     title = "Transport on a torus"
     equation = "u_t + div(v u) + ν Δ₀u = 0, v = a₁h₁ + a₂h₂"
+    place = "the torus R = 1, r = 0.4 round the z axis"
+    dim = 2
     Config = TransportConfig
     inputs = (FieldSpec("initial", 0, "scalar", "Initial state u(0)"),)
     target = FieldSpec("final", 0, "scalar", "Final state u(T)")
@@ -115,14 +117,20 @@ class ToroidalTransport(Task):
         return np.array([1 / (big * root), root / (small**2 * big)])
 
     def velocities(self, ground: Ground) -> np.ndarray:
-        """Divergence-free 1-forms, (N_1, 2) or (N_1, 1).  Raises TopologyError (betti) unless b₁ = 2."""
+        """Divergence-free 1-forms, (N_1, 2) or (N_1, 1).
+
+        Raises TopologyError (betti, unless b₁ = 2; dependent_classes, where the torus does not lie round the z axis).
+        """
         if ground not in self._velocities:
             require_b1(ground, 2, "the velocity on a torus")
             if self.config.velocity == "harmonic":
                 raw = angle_forms(ground.mesh, self.shape.R)
             else:
                 raw = de_rham(ground.mesh, 1, lambda p: np.stack([-p[:, 1], p[:, 0], 0 * p[:, 2]], axis=1))[:, None]
-            self._velocities[ground] = divergence_free(ground, raw)
+            made = divergence_free(ground, raw)
+            if self.config.velocity == "harmonic":
+                independent(ground, raw, made)
+            self._velocities[ground] = made
         return self._velocities[ground]
 
     def named_fields(self, ground: Ground) -> dict[str, NamedFields]:

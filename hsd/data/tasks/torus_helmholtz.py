@@ -76,6 +76,8 @@ class TorusHelmholtz(Task):
     name = "torus_helmholtz"
     title = "Helmholtz on the torus"
     equation = "(Δ₀ − κ²)ψ = g, f = dψ + Σ s tanh(2mᵢ/σᵢ) γᵢ"
+    place = "the torus R = 1, r = 0.4 round the z axis"
+    dim = 2
     Config = HelmholtzConfig
     inputs = (FieldSpec("forcing", 0, "scalar", "Forcing g"),)
     target = FieldSpec("velocity", 1, "flux", "Velocity (flux 1-form)")

@@ -63,6 +63,8 @@ class VorticityDynamics(Task):
     name = "vorticity_dynamics"
     title = "Vorticity dynamics"
     equation = "ω_t + div(ω u) + ν Δ₀ω = 0, u = ∇ψ × N, Δ₀ψ = ω"
+    place = "the ellipsoid with half axes 1, 2/3 and 1/2 round the origin"
+    dim = 2
     Config = VorticityConfig
     inputs = (FieldSpec("initial", 0, "scalar", "Initial vorticity ω(0)"),)
     target = FieldSpec("final", 0, "scalar", "Final vorticity ω(T)")
