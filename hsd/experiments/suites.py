@@ -146,6 +146,7 @@ OWN_ROWS: dict[str, dict[str, dict[str, Any] | None]] = {  # beside or (None) in
         "hat functions in place of the pole": {"poles": 0, "hats": 96},
     },
     "magnetostatics": {
+        "with one product layer": None,  # its source is a density, which product layers do not read
         "without lift": {"lift": 0, "fiber_lifts": 0},
         "without lifts in the fiber": {"fiber_lifts": 0},
         "256 modes": {"n_modes": 256},

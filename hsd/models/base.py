@@ -164,6 +164,11 @@ class Operator(nn.Module):
         """Entries of that config whose values change neither model nor training."""
         return frozenset()
 
+    @classmethod
+    def idle_on(cls, config: ModelConfig, degree: int, dim: int, oriented: bool) -> dict[str, str]:
+        """Entry → why its value has no effect, for a source of that degree on a mesh of that dimension."""
+        return {}
+
     def forward(self, batch: Batch, domain: Domain) -> Prediction:
         """Predict on any domain that fits.  Raises InputError (other_signature, other_mesh)."""
         found = Signature.of(domain)

@@ -22,6 +22,7 @@ from hsd.nn.hodge_paper import PaperLayer
 from hsd.nn.mlp import mlp
 from hsd.nn.poles import Poles, gains
 from hsd.nn.pseudo_spectral import ProductLayer, advection
+from hsd.nn.switches import SPECTRAL_ONLY, idle_switches
 
 VARIANTS = ("spectral", "paper")
 REACH = 12.0
@@ -36,13 +37,6 @@ STEP_SCALES = (1.0, 1.0, 0.3, 0.051)
 """Of z, λ̂z/100, Az and A²z in a coefficient layer: alike in size, so that one learning rate suits all weights."""
 MOMENTS = (1, 2)
 FIBERS = ("resolvent", "grid", "both", "none")
-SPECTRAL_ONLY = frozenset(
-    {
-        "channels", "layers", "tied", "products", "poles", "hats", "flow", "product_channels", "lift", "global_path",
-        "moments", "moment_products", "fiber_lifts", "penalty",
-    }
-)  # fmt: skip
-"""Entries that the variant "paper" does not read."""
 
 
 @dataclass(frozen=True)
@@ -164,6 +158,10 @@ class HSD(Operator):
         if config.variant == "paper":
             return SPECTRAL_ONLY
         return frozenset() if config.layers else frozenset({"penalty"})
+
+    @classmethod
+    def idle_on(cls, config: HSDConfig, degree: int, dim: int, oriented: bool) -> dict[str, str]:
+        return idle_switches(config, degree, dim, oriented)
 
     @property
     def reads_coordinates(self) -> bool:
