@@ -100,6 +100,11 @@ def _add_running(parser: argparse.ArgumentParser) -> None:
 
 
 def run_train(args: argparse.Namespace) -> int:
+    with StopWish(_speaks()) as stopping:  # from the start: torch takes seconds to load, and is not to be interrupted
+        return _begun(args, stopping)
+
+
+def _begun(args: argparse.Namespace, stopping: StopWish) -> int:
     from hsd.training.parallel import is_alone
     from hsd.training.refusal import check_run, discard
     from hsd.training.run import make_folder, use_threads
@@ -112,7 +117,7 @@ def run_train(args: argparse.Namespace) -> int:
         held_nothing = is_new or (args.out.is_dir() and not any(args.out.iterdir()))
         make_folder(args.out, spec)
     try:
-        return _run(args.out, args)
+        return _run(args.out, args, stopping)
     except (HsdError, OSError):
         if held_nothing and is_alone():
             discard(args.out, is_new)
@@ -147,12 +152,18 @@ def _spec_of(args: argparse.Namespace) -> RunSpec:
 
 
 def run_resume(args: argparse.Namespace) -> int:
-    from hsd.training.run import read_folder, use_threads
+    with StopWish(_speaks()) as stopping:
+        from hsd.training.run import read_folder, use_threads
 
-    with _said_once():
-        read_folder(args.folder)
-        use_threads(args.threads)
-    return _run(args.folder, args, args.finish)
+        with _said_once():
+            read_folder(args.folder)
+            use_threads(args.threads)
+        return _run(args.folder, args, stopping, args.finish)
+
+
+def _speaks() -> bool:
+    """Whether this process is the one of a ``torchrun`` that speaks, told without loading torch."""
+    return os.environ.get("RANK", "0") == "0"
 
 
 @contextlib.contextmanager
@@ -167,16 +178,18 @@ def _said_once() -> Iterator[None]:
         raise
 
 
-def _run(folder: Path, args: argparse.Namespace, finish: bool = False) -> int:
+def _run(folder: Path, args: argparse.Namespace, stopping: StopWish, finish: bool = False) -> int:
     """Train; returns the exit code."""
     from hsd.training.jobs import STOPPED, tail
-    from hsd.training.parallel import is_first
     from hsd.training.run import read_folder
     from hsd.training.word import Word
 
-    spec, before, speaks = read_folder(folder), len(tail(folder)), is_first()
+    spec, before, speaks = read_folder(folder), len(tail(folder)), _speaks()
     with Word(folder, speaks) as word:
-        path, code = _trained(folder, spec, args, finish, speaks)
+        try:
+            path, code = _trained(folder, spec, args, stopping, finish), stopping.exit_code
+        except KeyboardInterrupt:  # the second Ctrl-C: it goes on from the state last saved
+            path, code = None, INTERRUPT_CODE
         if not speaks:  # of several processes the first one tells: it may still be saving
             return 0
         if path is None:
@@ -195,44 +208,38 @@ def _run(folder: Path, args: argparse.Namespace, finish: bool = False) -> int:
     return code
 
 
-def _trained(
-    folder: Path, spec: RunSpec, args: argparse.Namespace, finish: bool, speaks: bool
-) -> tuple[Path | None, int]:
-    """The checkpoint, or None where the run was stopped before its end, and the exit code that tells why."""
+def _trained(folder: Path, spec: RunSpec, args: argparse.Namespace, stopping: StopWish, finish: bool) -> Path | None:
+    """The checkpoint, or None where the run was stopped before its end."""
     from hsd.training.jobs import goes_on, wait_for_device
     from hsd.training.run import check_data, chosen_device, run
 
     live, note = sys.stderr.isatty(), [""]
-    stream = sys.stderr if speaks and (live or args.progress) else None
-    try:
-        with StopWish(speaks) as stopping, Progress(stream, live) as progress:
+    with Progress(sys.stderr if _speaks() and (live or args.progress) else None, live) as progress:
 
-            def shown(stage: str, fraction: float | None = None) -> None:
-                progress(stage, fraction, note[0])
+        def shown(stage: str, fraction: float | None = None) -> None:
+            progress(stage, fraction, note[0])
 
-            def report(entry: dict) -> None:
-                note[0] = (
-                    f"epoch {entry['epoch'] + 1}, train {entry['train_loss']:.4g}, "
-                    f"validation {entry['validation']:.4g} (best {entry['best']:.4g})"
-                )
-                if entry["total_steps"]:
-                    shown("training", entry["step"] / entry["total_steps"])
+        def report(entry: dict) -> None:
+            note[0] = (
+                f"epoch {entry['epoch'] + 1}, train {entry['train_loss']:.4g}, "
+                f"validation {entry['validation']:.4g} (best {entry['best']:.4g})"
+            )
+            if entry["total_steps"]:
+                shown("training", entry["step"] / entry["total_steps"])
 
-            lock = None
-            if args.queue and speaks:
-                check_data(spec)
-                lock = wait_for_device(folder, chosen_device(spec.device), stopping)
-            path = None
-            if not stopping():  # asked to stop while it trains, it ends at the next step, its state kept
-                path = run(
-                    folder, shown, report, stopping, args.workers, args.steps, finish,
-                    lambda: args.queue and goes_on(folder),
-                )  # fmt: skip
-            if lock is not None:
-                lock.release()
-            return path, stopping.exit_code
-    except KeyboardInterrupt:  # a second Ctrl-C: it goes on from the state last saved
-        return None, INTERRUPT_CODE
+        lock = None
+        if args.queue and _speaks():
+            check_data(spec)
+            lock = wait_for_device(folder, chosen_device(spec.device), stopping)
+        path = None
+        if not stopping():  # asked to stop while it trains, it ends at the next step, its state kept
+            path = run(
+                folder, shown, report, stopping, args.workers, args.steps, finish,
+                lambda: args.queue and goes_on(folder),
+            )  # fmt: skip
+        if lock is not None:
+            lock.release()
+        return path
 
 
 def _note(notice: str) -> None:
@@ -245,9 +252,9 @@ def run_evaluate(args: argparse.Namespace) -> None:
     from hsd.training.loading import dataset_of_checkpoint, predictors
     from hsd.training.run import checkpoint_in, own_data_of
 
-    if args.data is None and args.checkpoint.is_dir():
-        args.data = own_data_of(args.checkpoint)
-    args.checkpoint = checkpoint_in(args.checkpoint)
+    given, args.checkpoint = args.checkpoint, checkpoint_in(args.checkpoint)
+    if args.data is None and given.is_dir():
+        args.data = own_data_of(given)
     dataset = dataset_of_checkpoint(args.checkpoint, args.data)
     made = predictors(args.checkpoint, dataset, args.part, args.device, notify=_note)
     scores, latency = evaluate_meshes(made, dataset, args.part)

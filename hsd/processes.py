@@ -105,7 +105,7 @@ class StopWish:
         self._signal = self._signal or number
         if number == signal.SIGINT and self._speaks:
             with contextlib.suppress(OSError):  # not through the stream, which may be in the middle of a line
-                os.write(2, b"\nEnding after the step under way; Ctrl-C again ends at once.\n")
+                os.write(2, b"\nEnding as soon as it can be resumed; Ctrl-C again ends at once.\n")
 
 
 def last_line(path: Path, tail: int = 2000) -> str:

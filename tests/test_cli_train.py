@@ -59,7 +59,8 @@ def command(*words: object) -> list[str]:
 
 def started(words: list[str], cache: Path | None = None) -> subprocess.Popen:
     env = {**os.environ, "OMP_NUM_THREADS": "1"} | ({"HSD_CACHE": str(cache)} if cache else {})
-    return subprocess.Popen(words, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(words, cwd=ROOT, env=env, start_new_session=True, **pipes)
 
 
 def wait_for(condition, seconds: float = 90.0) -> None:
@@ -190,7 +191,7 @@ def test_ctrl_c_keeps_the_state_says_how_to_go_on_and_the_folder_says_that_it_st
     process = started(command(*words))
     wait_for(lambda: len(jobs.tail(folder)) >= 2 or process.poll() is not None)
     assert jobs.status(folder).state == "running" and jobs.status(folder).is_alive
-    process.send_signal(signal.SIGINT)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert out == f"Stopped; `python -m hsd resume {folder}` goes on with it.\n"
@@ -203,14 +204,24 @@ def test_ctrl_c_keeps_the_state_says_how_to_go_on_and_the_folder_says_that_it_st
 
 def test_ctrl_c_while_the_data_are_made_is_the_same(tmp_path):
     folder = tmp_path / "run"
-    words = ["train", "vorticity_dynamics", "hsd", "--samples", 3000, "--nodes", 600, "--device", "cpu"]
-    process = started([*command(*words), "--threads", "1", "--out", str(folder), "--progress"], tmp_path / "cache")
+    words = ["train", "vorticity_dynamics", "hsd", "--samples", 3000, "--nodes", 600, "--workers", 2, "--threads", 1]
+    process = started(command(*words, "--device", "cpu", "--out", folder, "--progress"), tmp_path / "cache")
     wait_for(lambda: list(tmp_path.rglob("cache/datasets/*")) or process.poll() is not None)
-    process.send_signal(signal.SIGINT)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     out, err = process.communicate(timeout=120)
     assert process.returncode == 130 and "Traceback" not in err
     assert out == f"Stopped; `python -m hsd resume {folder}` goes on with it.\n"
     assert (folder / RUN).is_file() and jobs.status(folder).state == "stopped"
+
+
+def test_ctrl_c_while_torch_is_loaded_waits_for_it(tmp_path, data):
+    folder = tmp_path / "run"
+    process = started(command("train", data, "hsd", "--device", "cpu", "--threads", "1", "--out", folder))
+    wait_for(lambda: "libtorch" in Path(f"/proc/{process.pid}/maps").read_text(), 30)
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130 and out.startswith("Stopped;") and "Traceback" not in err
+    assert jobs.status(folder).state == "stopped"
 
 
 def test_a_run_that_failed_on_the_command_line_is_told_as_failed(run, tmp_path, data):

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from hsd import processes
-from hsd.processes import STOP_CODE, OtherWork, StopWish, busy_seconds, own_seconds
+from hsd.processes import INTERRUPT_CODE, STOP_CODE, OtherWork, StopWish, busy_seconds, own_seconds
 
 
 def test_work_of_others_is_all_work_less_our_own(monkeypatch):
@@ -44,3 +44,22 @@ def test_a_wish_to_stop_is_kept_within_its_block_and_told_by_the_exit_code():
         os.kill(os.getpid(), signal.SIGTERM)
         assert stopping() and stopping.exit_code == STOP_CODE == 128 + signal.SIGTERM
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_the_first_ctrl_c_is_a_wish_and_the_second_interrupts(capfd):
+    with pytest.raises(KeyboardInterrupt), StopWish() as stopping:
+        os.kill(os.getpid(), signal.SIGINT)
+        assert stopping() and stopping.exit_code == INTERRUPT_CODE == 128 + signal.SIGINT
+        assert "Ctrl-C again ends at once" in capfd.readouterr().err
+        os.kill(os.getpid(), signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_program_without_ctrl_c_stays_without():
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with StopWish() as stopping:
+            os.kill(os.getpid(), signal.SIGINT)
+            assert not stopping()
+    finally:
+        signal.signal(signal.SIGINT, before)

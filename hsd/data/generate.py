@@ -198,6 +198,7 @@ class _Crew:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
+                process_group=0,  # Ctrl-C is for the process that started it, which ends it
                 env={**os.environ, **threads, "PYTHONPATH": os.pathsep.join(paths)},
                 text=True,
                 encoding="utf-8",
