@@ -12,7 +12,7 @@ import streamlit as st
 from hsd import __version__
 from hsd.errors import HsdError
 from hsd.ui import comparison_models, task_view
-from hsd.ui.comparison_answers import Ready, model_key
+from hsd.ui.comparison_answers import Ready, model_key, outcome_of
 from hsd.ui.comparison_models import Model
 from hsd.ui.comparison_work import Outcome, Rollout
 from hsd.ui.page import Domain, condition_sentence, device_words
@@ -265,18 +265,22 @@ def conditions(ready: Ready) -> str:
 
 
 def mesh_words(ready: Ready) -> str:
-    """Which of the models were trained on another mesh than the one shown, "" where none was."""
-    shown, others = [m for m in ready.models if m.title not in ready.refused], {}
+    """Which of the models were trained on another mesh than the one shown and what that may make wrong, "" where none
+    was."""
+    shown, others, notices = [m for m in ready.models if m.title not in ready.refused], {}, {}
     for model in shown:
         with suppress(HsdError):
             domain = comparison_models.manifest_of(model)["domain"]
             if domain["mesh_hash"] != ready.mesh.content_hash:
                 others.setdefault((domain["mesh_hash"], domain["n_vertices"]), []).append(model.title)
+                for notice in outcome_of(ready, model).notices:
+                    notices.setdefault(notice, []).append(model.title)
     if not others:
         return ""
     every = len(shown) > 1 and [len(titles) for titles in others.values()] == [len(shown)]
     of = "; ".join(f"{'all' if every else ', '.join(titles)} on one of {n}" for (_, n), titles in others.items())
-    return f" Trained on another mesh than this one of {ready.mesh.complex.n_vertices} vertices: {of}."
+    text = f" Trained on another mesh than this one of {ready.mesh.complex.n_vertices} vertices: {of}."
+    return text + "".join(f" {', '.join(titles)}: {notice}" for notice, titles in notices.items())
 
 
 def caption(state: AppState, ready: Ready, board: Board) -> str:

@@ -27,12 +27,14 @@ class Outcome:
 
     nodes : (n_vertices, C) node values;  form : (N_k,) cochain where the model makes one, else None
     scores : metric → value, as ``hsd.metrics.scoring.score`` has them;  device : where it ran, in words
+    notices : what may be wrong on this mesh (:attr:`hsd.training.predictor.Predictor.notices`)
     """
 
     nodes: np.ndarray
     form: np.ndarray | None
     scores: Mapping[str, float]
     device: str
+    notices: tuple[str, ...] = ()
 
 
 def inputs_of(sample: Sample) -> tuple[np.ndarray, dict[str, np.ndarray]]:
@@ -59,7 +61,7 @@ def predict(predictor, domain, yardstick, sample: Sample, device: str) -> Outcom
     for array in (nodes, form):
         if array is not None:
             array.flags.writeable = False
-    return Outcome(nodes, form, scores, device)
+    return Outcome(nodes, form, scores, device, predictor.notices)
 
 
 class said:

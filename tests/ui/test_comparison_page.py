@@ -410,3 +410,15 @@ def test_the_picture_says_which_models_were_trained_on_another_mesh(root):
     assert "Trained on another mesh" not in scene(good(opened()))
     words = scene(good(opened(remesh=500)))
     assert "Trained on another mesh than this one of" in words and ": all on one of " in words
+    assert "The mesh" not in words  # a resolution of the same shape
+
+
+def test_the_picture_says_what_another_shape_may_make_wrong(tmp_path, monkeypatch):
+    monkeypatch.setenv("HSD_CHECKPOINTS", str(make_checkpoints(tmp_path, QUICK)))
+    for path in (tmp_path / QUICK).glob("*.json"):
+        manifest = json.loads(path.read_text())
+        manifest["domain"]["mesh_hash"] = "of another mesh"
+        manifest["domain"]["placements"][0]["measure"] *= 4
+        path.write_text(json.dumps(manifest))
+    words = scene(good(opened()))
+    assert "HSD, FNO-3D, DeepONet: The mesh" in words and "area is 0.25 times that of the mesh of training" in words
