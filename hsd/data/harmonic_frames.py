@@ -31,6 +31,10 @@ def orthonormal_frame(ground: Ground, closed: np.ndarray) -> np.ndarray:
     return np.linalg.solve(lower, gamma.T).T
 
 
+def _forms(n: int) -> str:
+    return "a closed form" if n == 1 else f"{n} closed forms"
+
+
 def independent(ground: Ground, closed: np.ndarray, gamma: np.ndarray) -> np.ndarray:
     """Γᵀ ⋆ Γ of the harmonic parts Γ (N_1, m) of closed 1-cochains (N_1, m), (m, m).
 
@@ -43,8 +47,8 @@ def independent(ground: Ground, closed: np.ndarray, gamma: np.ndarray) -> np.nda
     exact = size <= 1e-7 * np.sqrt(given)  # nothing but rounding is left of the class
     if exact.any() or np.linalg.eigvalsh(mass / np.outer(size, size)).min() < 1e-8:
         raise TopologyError(
-            f"{gamma.shape[1]} closed forms were to fix a harmonic frame, but their classes are dependent on "
-            f"{ground.mesh.name}.",
+            f"The harmonic fields of {ground.mesh.name} are named by {_forms(gamma.shape[1])}, but what is named is "
+            "nothing or one and the same there (their classes are dependent).",
             "dependent_classes",
         )
     return mass
@@ -105,8 +109,8 @@ def crossing_cocycle(mesh: Mesh, axis: int, level: float, counts: Callable[[np.n
     torn = np.flatnonzero(out[faces[:, 2]] + out[faces[:, 0]] != out[faces[:, 1]])
     if len(torn):
         raise TopologyError(
-            f"A curve of {mesh.name} in the plane counts on one side of triangle {torn[0]} and not on the other; "
-            "the mesh is too coarse to tell its curves apart.",
+            f"A curve in which {mesh.name} meets the plane counts on one side of triangle {torn[0]} and not on the "
+            "other: it is of another shape or in another place, or too coarse to tell its curves apart.",
             "open_curve",
             torn[:100],
         )

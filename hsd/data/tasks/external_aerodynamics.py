@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from hsd.data.ground import Ground
-from hsd.data.harmonic_frames import crossing_cocycle, handle_frame, period_frame
+from hsd.data.harmonic_frames import crossing_cocycle, handle_frame, period_frame, require_b1
 from hsd.data.kept import kept_mesh
 from hsd.data.smooth_shapes import PointTable, Shape, WingedCar
 from hsd.data.tasks._vortices import VortexConfig, VortexFlow, rounded
@@ -90,6 +90,7 @@ class ExternalAerodynamics(VortexFlow):
         """⋆-orthonormal harmonic forms, (N_1, b_1)."""
         if self.config.surface is not None:
             return period_frame(ground)
+        require_b1(ground, 2, "the frame of one handle")
         return handle_frame(ground, crossing_cocycle(ground.mesh, 1, 0.0, self.shape.on_wing))
 
     def named_fields(self, ground: Ground) -> dict[str, NamedFields]:
