@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from hsd.cli_progress import Progress
-from hsd.cli_text import count, whole_number
+from hsd.cli_text import whole_number
 from hsd.errors import HsdError, InputError
 
 
@@ -23,7 +23,7 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
     make.add_argument("--nodes", type=whole_number, default=None, help="number of vertices aimed at (the task's)")
     make.add_argument("--seed", type=whole_number, default=0, help="seed of samples and split (0)")
     make.add_argument("--out", type=Path, required=True, help="dataset file to write, .npz")
-    make.add_argument("--workers", type=count, default=1, help="processes; the file is the same for all (1)")
+    make.add_argument("--workers", type=whole_number, default=1, help="processes; the file is the same for all (1)")
     _add_settings(make)
     make.add_argument("--overwrite", action="store_true", help="replace the file, or the parts of another run")
     make.add_argument("--progress", action="store_true", help="report progress even where there is no terminal")

@@ -112,7 +112,6 @@ def test_two_budgets_are_said_as_such_and_zero_minutes_are_none(run, tmp_path, d
     [
         ["train", "torus_helmholtz", "hsd", "--out", "o", "--threads", "0"],
         ["train", "torus_helmholtz", "hsd", "--out", "o", "--workers", "0"],
-        ["data", "generate", "torus_helmholtz", "--out", "o.npz", "--workers", "0"],
         ["cost", "c", "--seconds", "-1"],
         ["cost", "c", "--seconds", "nan"],
         ["cost", "c", "--threads", "0"],
