@@ -72,6 +72,9 @@ def check_manifest(told: dict[str, Any], name: str) -> None:
         raise InputError(f"{name} lacks {', '.join(missing)}; copy the checkpoint again.", "bad_manifest")
     _check(told, KEYS, name, "")
     _check(told["domain"], DOMAIN_KEYS, name, "domain.")
+    most = 10 * told["domain"]["n_vertices"]
+    if told["domain"]["n_nodes"] > most:  # vertices aimed at, which no mesh misses by so much
+        raise _bad(name, "domain.n_nodes", f"at most {most}, ten times n_vertices", told["domain"]["n_nodes"])
     _check(told["signature"], SIGNATURE_KEYS, name, "signature.")
     signature = _signature(told["signature"], name)
     Scales.of_manifest(told["domain"], signature.dim, name)

@@ -98,7 +98,9 @@ class Predictor:
         batch = Batch.of_arrays(domain, plain, None, scaled)
         lifts = self.model.fiber_lifts(self.model.config)
         if lifts is not None:
-            batch = replace(batch, fiber=torch.as_tensor(domain.fiber_features(plain, lifts)).to(batch.source))
+            with np.errstate(all="ignore"):  # what float32 does not hold, the check of the prediction says
+                features = domain.fiber_features(plain, lifts)
+            batch = replace(batch, fiber=torch.as_tensor(features).to(batch.source))
         return batch
 
     @torch.no_grad()

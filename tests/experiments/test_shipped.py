@@ -7,6 +7,8 @@ from functools import cache
 import pytest
 
 from hsd.data.domain import Domain
+from hsd.data.placement import Placement, from_manifest
+from hsd.data.scales import Scales
 from hsd.data.tasks import task as make_task
 from hsd.errors import UnknownNameError
 from hsd.experiments.golden import PLACES, TOLERANCE, golden_difference
@@ -40,6 +42,8 @@ def test_it_loads_strictly_and_gives_its_golden_output(one):
     config = tuple(manifest["task_config"].items())
     here = domain(one.task, config, about["n_nodes"], about["n_modes"], about["grid_size"])
     assert here.mesh.content_hash == about["mesh_hash"]
+    (trained,) = from_manifest(about)
+    assert trained.notices_on(Placement.of(here.mesh)) == () and Scales(**about["scales"]).same_mesh(here.scales)
     assert golden_difference(predictor_on(one.path, here), one.path.parent) < TOLERANCE
 
 
@@ -50,6 +54,7 @@ def test_manifests_are_complete_and_sizes_within_the_limit():
         assert manifest["task"] == one.task and manifest["label"] == one.label and one.label.startswith(one.model)
         assert one.validation["relative_l2"] > 0 and one.protocol["n_samples"] and one.protocol["device"]
         assert 0 < len(manifest["golden"]["values"]) <= PLACES
+        assert len(from_manifest(manifest["domain"])) == 1
         assert (one.path.parent / manifest["golden"]["input"]).is_file()
         assert one.path.with_suffix(".json").stat().st_size < 20_000
 

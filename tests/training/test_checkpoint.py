@@ -306,6 +306,7 @@ MUTATIONS = {
     "modes a text": (put("domain.n_modes", "16"), "bad_manifest", "domain.n_modes in model.json must be a whole"),
     "modes true": (put("domain.n_modes", True), "bad_manifest", "domain.n_modes in model.json must be a whole"),
     "half a node": (put("domain.n_nodes", 300.5), "bad_manifest", "domain.n_nodes in model.json must be a whole"),
+    "many nodes": (put("domain.n_nodes", 10**6), "bad_manifest", "domain.n_nodes in model.json must be at most"),
     "huge grid": (put("domain.grid_size", 10**6), "bad_manifest", "domain.grid_size in model.json must be .* 4 to 256"),
     "huge number": (put("domain.n_vertices", 10**400), "bad_manifest", "domain.n_vertices in model.json"),
     "huge width": (put("model_config.hidden", 10**9), "bad_manifest", "model_config.hidden in model.json .* at most"),
@@ -418,7 +419,11 @@ def test_a_prediction_that_is_not_finite_is_said(made):
     predictor = load(made[0])
     source = np.ones((3, predictor.domain.n_vertices))
     source[1] *= 1e300
-    with pytest.raises(InputError, match=r"prediction of HSD on .* vertices. is not finite for sample 1 of 3") as error:
+    with (
+        warnings.catch_warnings(),
+        pytest.raises(InputError, match=r"prediction of HSD on .* vertices. is not finite for sample 1 of 3") as error,
+    ):
+        warnings.simplefilter("error")
         predictor(predictor.domain, source)
     assert error.value.kind == "non_finite_prediction"
 
