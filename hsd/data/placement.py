@@ -153,9 +153,9 @@ class Placement:
 def other_measure(ratio: float, dim: int) -> str:
     """The sentence on a mesh whose measure is so many times that of the mesh of training."""
     return (
-        f"The mesh's {MEASURES.get(dim, 'size')} is {ratio:.3g} times that of the mesh of training: eigenvalues and "
-        "mean values are taken in units of this mesh, which is right only where the equation has no length of its own; "
-        "put the coordinates into the units of the mesh of training."
+        f"The mesh's {MEASURES.get(dim, 'size')} is {ratio:.3g} times that of the mesh of training: the model takes "
+        "lengths in units of each mesh, which is right only where the equation has no length of its own; put the "
+        "coordinates into the units of the mesh of training."
     )
 
 
