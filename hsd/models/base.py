@@ -141,12 +141,16 @@ class Operator(nn.Module):
 
     @classmethod
     def make_config(cls, task: str | None = None, **entries: Any) -> ModelConfig:
-        """The config for a task with some entries replaced.  Raises UnknownNameError, naming the known entries."""
+        """The config for a task with some entries replaced; lists, as JSON has them, are tuples.
+
+        Raises UnknownNameError, naming the known entries.
+        """
         known = [f.name for f in fields(cls.Config)]
         for key in entries:
             if key not in known:
                 raise UnknownNameError(f"entry of the config of {cls.name}", key, known)
-        return cls.Config(**{**cls.task_config.get(task or "", {}), **entries})
+        plain = {key: tuple(value) if isinstance(value, list) else value for key, value in entries.items()}
+        return cls.Config(**{**cls.task_config.get(task or "", {}), **plain})
 
     @classmethod
     def fiber_lifts(cls, config: ModelConfig) -> int | None:

@@ -22,11 +22,14 @@ def loss_of(model: Operator, batch: Batch, domain: Domain, truth: torch.Tensor) 
     return node_error(prediction.nodes, truth, domain).mean()
 
 
-def train(model: Operator, batch: Batch, domain: Domain) -> list[float]:
-    """Losses on one batch, AdamW with warm-up and cosine, until a tenth of the first is reached; gradients finite."""
+def train(model: Operator, batch: Batch, domain: Domain, rate: float = 1.0) -> list[float]:
+    """Losses on one batch, AdamW with warm-up and cosine, until a tenth of the first is reached; gradients finite.
+
+    rate : learning rate over that of the model's config, which is one for long trainings
+    """
     truth = domain.target_nodes(batch.target)
     config = model.config
-    optimiser = torch.optim.AdamW(model.parameters(), lr=config.lr, weight_decay=config.weight_decay)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=rate * config.lr, weight_decay=config.weight_decay)
 
     def factor(step: int) -> float:
         return min(1.0, (step + 1) / 15) * 0.5 * (1 + math.cos(math.pi * max(0, step - 15) / (STEPS - 15)))
