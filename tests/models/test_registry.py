@@ -73,9 +73,7 @@ FASTER = {("gno", "torus_helmholtz"), ("gnot", ELLIPSOID), ("meshgraphnet", ELLI
     (model, CAR) for model in ("gno", "gnot", "ono", "hamlet", "meshgraphnet", "deeponet")
 }
 """Whose rates for long trainings are too low for 300 steps: three times as high here."""
-BY_SQUARES = {("gnot", CAR), ("hamlet", CAR), ("meshgraphnet", CAR)} | {
-    ("deeponet", name) for name in ALL
-}
+BY_SQUARES = {("gnot", CAR), ("hamlet", CAR), ("meshgraphnet", CAR)} | {("deeponet", name) for name in ALL}
 """Of which in 300 steps the mean square of the error falls to a tenth, the error itself to 0.1 to 0.22: DeepONet, whose
 basis is slow to learn, and the deep attention and message-passing networks on the car (700 vertices) need more."""
 
