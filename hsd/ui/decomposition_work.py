@@ -36,12 +36,12 @@ def ready_decomposition(state: AppState, mesh: Mesh, field: Field) -> tuple[Fiel
     estimate = decomposition_estimate(mesh, state.k)
     if not estimate.is_long:
         return field, _in_process(field.key, state, mesh, field)
-    name = job_name(field)
-    if jobs.status(name).state == "done":
-        omega, parts = _result(name)
+    job = jobs.status(job_name(field))
+    if job.state == "done":
+        omega, parts = _result(job.name)
         return replace(field, omega=omega), parts
     eigenwork.ask(
-        name,
+        job,
         estimate,
         f"Making this {state.k}-form and splitting it ({state.bc}, star {state.star}) on {mesh.complex.n_vertices} "
         "vertices takes",

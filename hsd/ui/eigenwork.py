@@ -25,18 +25,22 @@ POLL_SECONDS = 1.0
 def ready_basis(mesh: Mesh, k: int, bc: str, star: str, n_modes: int) -> HodgeBasis | None:
     """The lowest modes, or None while the user has not said yes or the job still runs (a panel is shown then)."""
     estimate = basis_estimate(mesh, k, n_modes)
-    name = jobs.job_name(mesh, k, bc, star, n_modes)
-    if not estimate.is_long or jobs.status(name).state == "done":
+    job = jobs.status(jobs.job_name(mesh, k, bc, star, n_modes))
+    if not estimate.is_long or job.state == "done":
         return cached.basis_of(mesh, k, bc, star, n_modes)
-    panel(mesh, k, bc, star, n_modes)
+    _ask_for_basis(job, mesh, k, bc, star, n_modes)
     return None
 
 
 def panel(mesh: Mesh, k: int, bc: str, star: str, n_modes: int) -> None:
     """Estimate and question, or the progress of the job."""
+    _ask_for_basis(jobs.status(jobs.job_name(mesh, k, bc, star, n_modes)), mesh, k, bc, star, n_modes)
+
+
+def _ask_for_basis(job: jobs.Job, mesh: Mesh, k: int, bc: str, star: str, n_modes: int) -> None:
     what = f"The {n_modes} lowest modes of degree {k}"
     ask(
-        jobs.job_name(mesh, k, bc, star, n_modes),
+        job,
         basis_estimate(mesh, k, n_modes),
         f"{what} ({bc}, star {star}) on {mesh.complex.n_vertices} vertices take",
         lambda source: jobs.start(mesh, k, bc, star, n_modes, source),
@@ -44,13 +48,13 @@ def panel(mesh: Mesh, k: int, bc: str, star: str, n_modes: int) -> None:
     )
 
 
-def ask(name: str, estimate: Estimate, question: str, start: Callable[[str], str], done: str) -> None:
-    """Estimate and question, or the progress of the job of that name.
+def ask(job: jobs.Job, estimate: Estimate, question: str, start: Callable[[str], str], done: str) -> None:
+    """Estimate and question, or the progress of a job.
 
+    job      : as the caller has seen it; seen again, it might be done now, and the caller's result not be shown
     question : ends before the estimate ("… take");  start : called with the mesh's source (see jobs.start)
     done     : sentence on a finished job
     """
-    job = jobs.status(name)
     with st.container(border=True, key="eigenwork"):
         if job.state == "running":
             _progress(job.name, estimate)

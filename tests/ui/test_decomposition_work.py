@@ -39,6 +39,23 @@ def waited(app: AppTest, seconds: float = 40.0) -> AppTest:
     return app
 
 
+def test_a_job_that_ends_while_the_page_is_drawn_is_shown_and_not_only_announced(monkeypatch):
+    parameters = {"mesh": "torus", "n": N, "k": 0, "show": "parts"}
+    app = opened(**parameters)
+    button(app, "Compute").click()
+    waited(app.run())
+    true, seen = jobs.status, []
+
+    def late(name: str) -> jobs.Job:
+        seen.append(name)
+        return jobs.Job(name, "running") if len(seen) == 1 else true(name)
+
+    monkeypatch.setattr(jobs, "status", late)
+    app = opened(**parameters)
+    said_well(app)
+    assert len(table(app, "share")) and len(seen) > 1
+
+
 @pytest.mark.parametrize("k, entry", [(0, "form"), (1, "form"), (1, "vectors"), (2, "form")])
 def test_a_large_field_is_asked_for_then_computed_and_found_again(k, entry):
     parameters = {"mesh": "torus", "n": N, "k": k, "entry": entry, "show": "parts"}
