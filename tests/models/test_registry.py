@@ -70,7 +70,7 @@ def reloaded(model: Operator, name: str, folder, domain: Domain | None = None) -
 
 CAR, ELLIPSOID = "external_aerodynamics", "ellipsoid_aerodynamics"
 FASTER = {("gno", "torus_helmholtz"), ("gnot", ELLIPSOID), ("meshgraphnet", ELLIPSOID)} | {
-    (model, CAR) for model in ("gno", "gnot", "ono", "hamlet", "meshgraphnet", "deeponet")
+    (model, CAR) for model in ("gno", "gnot", "ono", "meshgraphnet", "deeponet")
 }
 """Whose rates for long trainings are too low for 300 steps: three times as high here."""
 BY_SQUARES = {("gnot", CAR), ("hamlet", CAR), ("meshgraphnet", CAR)} | {("deeponet", name) for name in ALL}
