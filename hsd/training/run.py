@@ -208,9 +208,9 @@ def dataset_path(spec: RunSpec) -> Path:
 
 
 def check_data(spec: RunSpec) -> None:
-    """Read the head of the run's dataset file, before anything waits for it.  Raises what opening it raises."""
+    """Look at the run's dataset file, before anything waits for it.  Raises what opening it and check_suits raise."""
     if spec.data is not None:
-        Dataset(spec.data)
+        check_suits(Dataset(spec.data), spec.training)
 
 
 def dataset_of(spec: RunSpec, progress: Progress = silent, workers: int = 1) -> Dataset:
