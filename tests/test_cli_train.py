@@ -57,10 +57,28 @@ def command(*words: object) -> list[str]:
     return [sys.executable, "-m", "hsd", *map(str, words)]
 
 
+_started: list[subprocess.Popen] = []
+
+
 def started(words: list[str], cache: Path | None = None) -> subprocess.Popen:
     env = {**os.environ, "OMP_NUM_THREADS": "1"} | ({"HSD_CACHE": str(cache)} if cache else {})
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(words, cwd=ROOT, env=env, start_new_session=True, **pipes)
+    process = subprocess.Popen(
+        words, cwd=ROOT, env=env, start_new_session=True, **pipes,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # runs in the background ignore Ctrl-C
+    )  # fmt: skip
+    _started.append(process)
+    return process
+
+
+@pytest.fixture(autouse=True)
+def _no_process_is_left():
+    yield
+    while _started:
+        process = _started.pop()
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
 
 
 def wait_for(condition, seconds: float = 90.0) -> None:

@@ -47,12 +47,13 @@ def test_a_wish_to_stop_is_kept_within_its_block_and_told_by_the_exit_code():
 
 
 def test_the_first_ctrl_c_is_a_wish_and_the_second_interrupts(capfd):
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # tests in the background run without
     with pytest.raises(KeyboardInterrupt), StopWish() as stopping:
         os.kill(os.getpid(), signal.SIGINT)
         assert stopping() and stopping.exit_code == INTERRUPT_CODE == 128 + signal.SIGINT
         assert "Ctrl-C again ends at once" in capfd.readouterr().err
         os.kill(os.getpid(), signal.SIGINT)
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.signal(signal.SIGINT, before) is signal.default_int_handler
 
 
 def test_a_program_without_ctrl_c_stays_without():
