@@ -53,3 +53,20 @@ def folder_of_run(tmp_path_factory) -> Path:
 def _private_cache(tmp_path_factory, monkeypatch):
     """Bases are cached in a folder of the test run, never in the user's."""
     monkeypatch.setenv("HSD_CACHE", str(folder_of_run(tmp_path_factory) / "hsd-cache"))
+
+
+@pytest.fixture
+def run(capsys):
+    """Call a command of ``python -m hsd`` in this process → (exit code, output, errors)."""
+    from hsd import cli
+
+    def call(*words):
+        try:
+            code = cli.main([str(w) for w in words])
+        except SystemExit as stop:
+            code = stop.code
+        out, err = capsys.readouterr()
+        assert "Traceback" not in out + err
+        return code, out, err
+
+    return call

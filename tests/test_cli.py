@@ -32,22 +32,6 @@ KNOWN = {  # gallery name → betti over Q, over GF(2), genus, closed, orientabl
 }
 
 
-@pytest.fixture
-def run(capsys):
-    """Call a command in this process → (exit code, output, errors)."""
-
-    def call(*words):
-        try:
-            code = cli.main([str(w) for w in words])
-        except SystemExit as stop:
-            code = stop.code
-        out, err = capsys.readouterr()
-        assert "Traceback" not in out + err
-        return code, out, err
-
-    return call
-
-
 # ---- report ------------------------------------------------------------------------------------------------------
 
 

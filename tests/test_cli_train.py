@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 
-from hsd import cli
 from hsd.models.registry import NAMED
 from hsd.training import jobs
 from hsd.training.run import RUN, read_folder
@@ -31,22 +30,6 @@ TINY = ["batch_size=8", "model.n_modes=16", "model.channels=2", "model.hidden=8"
 @pytest.fixture(scope="module")
 def data(tmp_path_factory) -> Path:
     return make_dataset(tmp_path_factory.mktemp("data") / "aero.npz", "ellipsoid_aerodynamics", 60, 300)
-
-
-@pytest.fixture
-def run(capsys):
-    """Call a command in this process → (exit code, output, errors)."""
-
-    def call(*words):
-        try:
-            code = cli.main([str(w) for w in words])
-        except SystemExit as stop:
-            code = stop.code
-        out, err = capsys.readouterr()
-        assert "Traceback" not in out + err
-        return code, out, err
-
-    return call
 
 
 def settings(*more: str) -> list[str]:
