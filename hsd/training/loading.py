@@ -138,7 +138,7 @@ def model_table(n_nodes: int = 300) -> dict[str, dict[str, Any]]:
                 made = cls(domain_for(of_task, getattr(config, "n_modes", DEFAULT_MODES)), config)
             counts[of_task], free = made.n_parameters, made.mesh_free
         out[name] = {
-            "title": cls.title,
+            "title": cls.title + (f", {name.removeprefix(f'{model}-')}" if name != model else ""),
             "citation": cls.citation,
             "differences": cls.differences,
             "reads": cls.reads,
