@@ -77,10 +77,11 @@ class Trainer:
 
     def _compiled(self) -> Callable[..., torch.Tensor]:
         """torch.compile of the model, the constants of its domains made before, so that no SciPy is traced."""
+        self.model.eval()  # running statistics are those of the steps alone
         with torch.no_grad():
             for samples in self.data.train:
                 self.model(samples.batch[:1], samples.domain)
-        return torch.compile(self.model)
+        return torch.compile(self.model.train())
 
     # ---- the loop ------------------------------------------------------------------------------------------------
 
