@@ -41,12 +41,12 @@ def job_of(name: str, n_samples: int, nodes: int, seed: int) -> str:
     return hashlib.sha256(repr(("card", name, n_samples, nodes, seed, __version__)).encode()).hexdigest()[:16]
 
 
-def computed(job: str) -> dict[str, Any] | None:
+def computed(job: jobs.Job) -> dict[str, Any] | None:
     """The card of a job that is done, else None."""
-    if jobs.status(job).state != "done":
+    if job.state != "done":
         return None
     try:
-        return json.loads((jobs.job_folder(job) / RESULT).read_text(encoding="utf-8"))
+        return json.loads((jobs.job_folder(job.name) / RESULT).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError("The computed card cannot be read; compute it again.", "no_card") from error
 
@@ -73,7 +73,7 @@ def card_in_force(state: AppState, name: str, default_nodes: int) -> dict[str, A
         if card is None:
             st.info("No card came with this task; choose to compute one.")
         return card
-    job = job_of(name, n, nodes, seed)
+    job = jobs.status(job_of(name, n, nodes, seed))
     card = computed(job)
     if card is None:
         options = ["--samples", str(n), "--nodes", str(nodes), "--seed", str(seed)]
@@ -81,7 +81,7 @@ def card_in_force(state: AppState, name: str, default_nodes: int) -> dict[str, A
             job,
             estimate(name, n, nodes, default_nodes),
             f"The card of {n} samples takes",
-            lambda _: jobs.start_command(job, "data", [name, *options], None, "card", result=RESULT),
+            lambda _: jobs.start_command(job.name, "data", [name, *options], None, "card", result=RESULT),
             "The card is computed and kept.",
         )
     return card
@@ -125,7 +125,7 @@ def differs(card: dict[str, Any], config: dict[str, Any]) -> bool:
 def card_tables(state: AppState, name: str, default_nodes: int) -> None:
     """The whole card as tables, and as a file."""
     n, nodes = state.tasks.card, state.tasks.nodes or default_nodes
-    card = shipped(name) if n == 0 else computed(job_of(name, n, nodes, state.seed))
+    card = shipped(name) if n == 0 else computed(jobs.status(job_of(name, n, nodes, state.seed)))
     if card is None:
         st.info("There is no card yet; compute it beside the picture.")
         return
