@@ -9,10 +9,10 @@ Every model runs in a process of its own, on real samples, with the trainer's ow
 penalty, clipping, AdamW; micro-batches as the model asks for).  Forward is from a normalised batch to node values, in
 the same micro-batches.  Figures are medians of warm repeats.  CPU milliseconds add up all threads and do not see what
 else the machine does, so ratios are of CPU time on a CPU, and of wall time on a GPU; FNO-3D is measured before and
-after all others, and its own drift is printed.  "features": solving for the resolvent features that HSD's fiber reads,
-on the CPU, before the forward pass; training makes them once, before its first step.  Memory is the largest resident
-size of the process after that batch's forward and steps (a GPU: the most that was allocated); "at rest" is that before
-the first forward, with Python, torch and the constants of the mesh.
+after all others, and its own drift is printed.  "features": solving for the sum of resolvents that HSD's fiber adds,
+on the CPU, before the forward pass; training solves for its summands once, before its first step.  Memory is the
+largest resident size of the process after that batch's forward and steps (a GPU: the most that was allocated); "at
+rest" is that before the first forward, with Python, torch and the constants of the mesh.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ import torch
 from hsd.data.dataset import Dataset
 from hsd.data.generate import generate
 from hsd.data.tasks import TASKS
-from hsd.experiments.cost import features_of, forward_of, peak, processor, timed
+from hsd.experiments.cost import forward_of, peak, processor, solves_of, timed
 from hsd.models.presets import PRESETS
 from hsd.models.registry import MODELS, model_class
 from hsd.training.config import DEFAULT_MODES, TrainingConfig
@@ -78,7 +78,7 @@ def measure(label: str, data: Path, batches: Sequence[int], device: str, threads
     for size in sorted(batches):
         rows = torch.arange(size) % len(samples)
         at_once = min(trainer.micro_batch or size, size)
-        features = features_of(trainer, size)
+        features = solves_of(trainer, size, training=False)
         if device.startswith("cuda"):
             torch.cuda.reset_peak_memory_stats()
         model.eval()

@@ -21,12 +21,14 @@ class Batch:
     coefficients : name of the domain's fields → (B, m)
     fiber        : (B, N_t, 3 (1 + lifts)) resolvent features of the source and of functions of its values beyond the
                    modes, or None where no model reads them
+    fiber_sum    : (B, N_t) those features times the weights of the model that is to run, or None
     """
 
     source: torch.Tensor
     target: torch.Tensor | None = None
     coefficients: Mapping[str, torch.Tensor] = field(default_factory=dict)
     fiber: torch.Tensor | None = None
+    fiber_sum: torch.Tensor | None = None
 
     def __len__(self) -> int:
         return len(self.source)
@@ -34,6 +36,14 @@ class Batch:
     def __getitem__(self, index) -> Batch:
         """The samples of an index (slice, list or tensor of numbers), in that order."""
         return self._map(lambda x: x[index])
+
+    def weighted_fiber(self, weights: torch.Tensor) -> torch.Tensor | None:
+        """Σ_i w_i of the fiber's features i, (B, N_t); None where there are none.  ``fiber_sum`` is taken as this."""
+        if self.fiber_sum is not None:
+            return self.fiber_sum
+        if self.fiber is None or not self.fiber.shape[2]:
+            return None
+        return self.fiber[..., : len(weights)] @ weights
 
     def to(self, device=None, dtype: torch.dtype | None = None) -> Batch:
         return self._map(lambda x: x.to(device=device, dtype=dtype))

@@ -257,16 +257,37 @@ class Domain:
         out = []
         for i in range(0, len(forms), block):
             some = np.asarray(forms[i : i + block], float)
-            stack = [some]
-            if lifts and "source_value" in self.arrays:
-                value = self.arrays["source_value"]
-                u = some * value
-                stack += [u / np.sqrt(1 + (s * u) ** 2) / value for s in FIBER_LIFTS[:lifts]]
+            stack = self._lifted(some, lifts)
             solved = self._features.fiber(np.concatenate(stack).T)  # (N_t, 3, (1 + lifts) B), one solve for all
             n_target, n_solved = solved.shape[:2]
             parts = solved.astype(np.float32).reshape(n_target, n_solved, len(stack), len(some))
             out.append(parts.transpose(3, 0, 2, 1).reshape(len(some), n_target, len(stack) * n_solved))
         return np.concatenate(out)
+
+    def fiber_sum(self, forms: np.ndarray, weights: np.ndarray, block: int = 128) -> np.ndarray:
+        """Σ_i w_i of the resolvent features i, by one solve a resolvent instead of one a feature.
+
+        (B, N_s), weights (3 (1 + lifts),) in the order of :meth:`fiber_features` → (B, N_t) float32, equal to
+        ``fiber_features(forms, lifts) @ weights`` up to rounding; zeros where there are no features.
+        """
+        n_solved = self._features.n_resolvents
+        if not n_solved:
+            return np.zeros((len(forms), self.arrays["target/modes"].shape[0]), np.float32)
+        table = np.asarray(weights, float).reshape(-1, n_solved)  # (1 + lifts, 3)
+        out = []
+        for i in range(0, len(forms), block):
+            stack = self._lifted(np.asarray(forms[i : i + block], float), len(table) - 1)
+            mixed = [sum(w * x for w, x in zip(column, stack)).T for column in table.T]
+            out.append(self._features.fiber_sum(mixed).T.astype(np.float32))
+        return np.concatenate(out)
+
+    def _lifted(self, forms: np.ndarray, lifts: int) -> list[np.ndarray]:
+        """The forms, and those of the bounded functions of their values, (B, N_s) each."""
+        if not lifts or "source_value" not in self.arrays:
+            return [forms]
+        value = self.arrays["source_value"]
+        u = forms * value
+        return [forms, *(u / np.sqrt(1 + (s * u) ** 2) / value for s in FIBER_LIFTS[:lifts])]
 
     @cached_property
     def gradient_modes(self) -> torch.Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -266,6 +267,13 @@ class Builder:
         rest = forms - self.source.modes @ self.source.coefficients(forms)
         solved = [self._solved(j, rest) for j in range(self.n_resolvents)]
         return self._beyond(solved) if solved else np.zeros((self.target.modes.shape[0], 0, forms.shape[1]))
+
+    def fiber_sum(self, forms: Sequence[np.ndarray]) -> np.ndarray:
+        """Σ_j (resolvent j of forms[j], as :meth:`fiber` makes it), one solve a resolvent: (N_s, B) each → (N_t, B)."""
+        every = np.concatenate(forms, axis=1)
+        every = every - self.source.modes @ self.source.coefficients(every)
+        rests = np.split(every, len(forms), axis=1)
+        return self._beyond([sum(self._solved(j, rest) for j, rest in enumerate(rests))])[:, 0]
 
     def _named_fields(self) -> None:
         for name, fields in self.fields.items():

@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,8 @@ def forward_of(trainer: Trainer, size: int) -> Callable[[], None]:
     """A forward pass of so many training samples, as many at once as the model asks for."""
     samples, model = trainer.data.train[0], trainer.model
     batch, at_once = samples.batch[torch.arange(size) % len(samples)], min(trainer.micro_batch or size, size)
+    if batch.fiber is not None:  # what a prediction reads, made by :func:`solves_of`
+        batch = replace(batch, fiber=None, fiber_sum=batch.weighted_fiber(model.fiber_weights.detach()))
 
     @torch.no_grad()
     def forward() -> None:
@@ -92,14 +95,17 @@ def forward_of(trainer: Trainer, size: int) -> Callable[[], None]:
     return forward
 
 
-def features_of(trainer: Trainer, size: int) -> Callable[[], None] | None:
-    """The solves for the features of so many training samples; None for models that read none."""
+def solves_of(trainer: Trainer, size: int, training: bool) -> Callable[[], object] | None:
+    """The solves for so many samples of training, which keeps every feature, or of a prediction, which reads their sum;
+    None for models that read none."""
     samples, model = trainer.data.train[0], trainer.model
-    lifts = model.fiber_lifts(model.config)
+    lifts, weights = model.fiber_lifts(model.config), model.fiber_weights
     if lifts is None:
         return None
     source = samples.batch.source[torch.arange(size) % len(samples)].double().cpu().numpy()
-    return lambda: samples.domain.fiber_features(source, lifts)
+    if training:
+        return lambda: samples.domain.fiber_features(source, lifts)
+    return lambda: samples.domain.fiber_sum(source, weights.detach().double().cpu().numpy())
 
 
 # ---- one model, in its own process -------------------------------------------------------------------------------
@@ -114,10 +120,10 @@ def measure(checkpoint: Path, data: Path, device: str = "cpu", seconds: float = 
     trainer = make_trainer(Dataset(data), config, device=device)
     preparation = time.perf_counter() - begun
     here = sum(map(len, (*trainer.data.train, *trainer.data.validation)))
-    features, features_ms, features_cpu_ms, batched = features_of(trainer, 1), 0.0, 0.0, 0.0
-    if features is not None:
-        features_ms, features_cpu_ms = timed(features, seconds / 4, "cpu")
-        many, begun = features_of(trainer, BATCH), time.perf_counter()
+    solves, features_ms, features_cpu_ms, batched = solves_of(trainer, 1, training=False), 0.0, 0.0, 0.0
+    if solves is not None:
+        features_ms, features_cpu_ms = timed(solves, seconds / 4, "cpu")
+        many, begun = solves_of(trainer, BATCH, training=True), time.perf_counter()
         many()
         batched = (time.perf_counter() - begun) / BATCH
     if device.startswith("cuda"):

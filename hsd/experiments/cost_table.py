@@ -18,7 +18,7 @@ class Cost:
 
     preparation_s : what a training of all its samples needs before its first step, wall clock, with an empty cache:
                     domain with its modes, constants of the model, features
-    features_ms   : sparse solves for the features of one sample that HSD's resolvent fiber reads; 0 where it has none
+    features_ms   : sparse solves for the sum of resolvents that HSD's fiber adds to one sample; 0 where it has none
     forward_ms    : one sample, from the normalised batch to node values, features included;  forward_cpu_ms : the
                     same, all threads added up
     step_ms       : a training step of ``at_once`` samples (forward, loss, backward, penalty, clipping, AdamW)

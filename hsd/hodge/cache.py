@@ -11,6 +11,7 @@ import hashlib
 import io
 import os
 import tempfile
+import time
 import zipfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -23,6 +24,7 @@ from hsd.errors import naming
 FORMAT = "hsd-cache-1"
 SUFFIX = ".hsd"
 LOCK_SECONDS = 600.0
+WAIT_SECONDS = 0.2
 DEFAULT_LIMIT = 4 * 2**30
 """Bytes kept at most (``$HSD_CACHE_LIMIT`` overrides); the entries longest unused go first."""
 
@@ -136,6 +138,22 @@ def lock_of(path: Path) -> FileLock | None:
     except Timeout:
         return None
     return lock
+
+
+def made_once(path: Path, make: Callable[[], object], waiting: Callable[[], None]) -> None:
+    """``make()`` a file that is not there, one process at a time; the others call ``waiting`` until it is there (what
+    that raises ends the wait), and make it themselves where the first one fails or dies."""
+    while not path.is_file():
+        lock = lock_of(path.with_name(path.name + ".making"))
+        if lock is None:
+            waiting()
+            time.sleep(WAIT_SECONDS)
+            continue
+        try:
+            if not path.is_file():
+                make()
+        finally:
+            lock.release()
 
 
 def _umask() -> int:

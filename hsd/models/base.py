@@ -158,6 +158,11 @@ class Operator(nn.Module):
         reads no fiber."""
         return None
 
+    @property
+    def fiber_weights(self) -> torch.Tensor | None:
+        """By which a model sums the features of ``Batch.fiber``, (3 (1 + lifts),); None: it reads no fiber."""
+        return None
+
     @classmethod
     def fits_other_meshes(cls, config: ModelConfig) -> bool:
         """``mesh_free`` of a model of that config."""

@@ -164,6 +164,10 @@ class HSD(Operator):
         return idle_switches(config, degree, dim, oriented)
 
     @property
+    def fiber_weights(self) -> torch.Tensor | None:
+        return None if self.network is None else self.network.resolvents
+
+    @property
     def reads_coordinates(self) -> bool:
         own = self.network
         return own is None or any(part is not None for part in (own.path, own.grid, own.commutator))
@@ -344,17 +348,15 @@ class SpectralNetwork(nn.Module):
     ) -> torch.Tensor | None:
         """Everything beyond the modes before its projection, (B, N_t), or None."""
         terms = []
-        if self.resolvents is not None and batch.fiber is not None and batch.fiber.shape[2]:
-            terms.append(batch.fiber[..., : len(self.resolvents)] @ self.resolvents)
+        beyond = None if self.resolvents is None else batch.weighted_fiber(self.resolvents)
+        if beyond is not None:
+            terms.append(beyond)
         if self.chi is not None and amounts is not None:
-            fields = torch.einsum("nij,i->nj", domain.tensor("chi_fiber"), self.chi)
-            terms.append(amounts @ fields.T)
-        if self.grid is not None or self.commutator is not None:
-            form = first_guess(batch, domain)
-            if self.grid is not None:
-                terms.append(self.grid(form, base, batch, domain))
-            if self.commutator is not None:
-                terms.append(self.commutator(form, base, batch, domain))
+            weighted = self.chi[:, None] * amounts[:, None]  # (B, 4, m)
+            terms.append(weighted.flatten(1) @ domain.tensor("chi_fiber").flatten(1).T)
+        guessing = [part for part in (self.grid, self.commutator) if part is not None]
+        form = first_guess(batch, domain) if guessing else None
+        terms += [part(form, base, batch, domain) for part in guessing]
         return sum(terms) if terms else None
 
     # ---- training ------------------------------------------------------------------------------------------------

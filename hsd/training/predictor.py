@@ -87,7 +87,7 @@ class Predictor:
         return domain.in_scales(self.scales, fiber=self.model.fiber_lifts(self.model.config) is not None)
 
     def batch(self, domain: Domain, source: np.ndarray, coefficients: Mapping[str, np.ndarray] | None = None) -> Batch:
-        """A normalised batch of physical arrays, with fiber features where the model reads them.
+        """A normalised batch of physical arrays, with the sum of fiber features where the model reads it.
 
         Raises InputError (not_numbers, shape, non_finite_field, missing_fields).
         """
@@ -96,11 +96,11 @@ class Predictor:
         plain = self.normaliser.apply(self.source_key, real_array("source", source))
         domain = self.own(domain)
         batch = Batch.of_arrays(domain, plain, None, scaled)
-        lifts = self.model.fiber_lifts(self.model.config)
-        if lifts is not None:
+        weights = self.model.fiber_weights
+        if weights is not None:
             with np.errstate(all="ignore"):  # what float32 does not hold, the check of the prediction says
-                features = domain.fiber_features(plain, lifts)
-            batch = replace(batch, fiber=torch.as_tensor(features).to(batch.source))
+                beyond = domain.fiber_sum(plain, weights.detach().double().cpu().numpy())
+            batch = replace(batch, fiber_sum=torch.as_tensor(beyond).to(batch.source))
         return batch
 
     @torch.no_grad()

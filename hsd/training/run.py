@@ -20,7 +20,7 @@ from hsd.data.placement import placements_of
 from hsd.data.plan import Plan
 from hsd.data.tasks import TASKS
 from hsd.errors import InputError, check_choice
-from hsd.hodge.cache import cache_folder, cache_key, lock_of, write_atomically
+from hsd.hodge.cache import cache_folder, cache_key, lock_of, made_once, write_atomically
 from hsd.linalg import Progress, silent
 from hsd.models.base import Operator
 from hsd.models.registry import model_class
@@ -217,13 +217,13 @@ def dataset_of(spec: RunSpec, progress: Progress = silent, workers: int = 1) -> 
     """The dataset of a run: the file named, or one made from the seed and kept in the cache folder."""
     if spec.data is not None:
         return Dataset(spec.data)
-    path = dataset_path(spec)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if not path.is_file():
-        generate(
-            spec.task, path, spec.n_samples, spec.n_nodes, spec.data_seed, workers=workers, config=spec.task_config,
-            progress=progress,
-        )  # fmt: skip
+    path, settings = dataset_path(spec), (spec.n_samples, spec.n_nodes, spec.data_seed)
+    more = {"workers": workers, "config": spec.task_config, "progress": progress}
+    made_once(
+        path,
+        lambda: generate(spec.task, path, *settings, **more),
+        lambda: progress("waiting for another process that makes the same samples", None),
+    )
     return Dataset(path)
 
 

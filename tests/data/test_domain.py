@@ -125,6 +125,29 @@ def test_fiber_features_are_those_of_the_forms_and_of_bounded_functions_of_their
         assert np.abs(part - expected).max() < 1e-5 * np.abs(expected).max()
 
 
+@pytest.mark.parametrize("lifts", [0, 2])
+@pytest.mark.parametrize("case", CASES)
+def test_the_sum_of_fiber_features_takes_one_solve_a_resolvent_and_is_their_product_with_the_weights(
+    case, lifts, monkeypatch
+):
+    domain, builder = made(case)
+    rng = np.random.default_rng(3)
+    forms = rng.standard_normal((4, domain.arrays["source/modes"].shape[0]))
+    weights = rng.standard_normal(len(RESOLVENT_SHIFTS) * (1 + lifts))
+    features = domain.fiber_features(forms, lifts)
+    expected = features @ weights[: features.shape[2]]
+    solves, solved = [], type(builder)._solved
+    monkeypatch.setattr(type(builder), "_solved", lambda *a: solves.append(a[2].shape[1]) or solved(*a))
+    found = domain.fiber_sum(forms, weights, block=3)
+    assert found.shape == expected.shape and found.dtype == np.float32
+    size = np.abs(features).max(initial=0.0)
+    assert np.abs(found - expected).max() <= 2e-6 * size * np.abs(weights).sum()
+    assert (np.abs(found).max() > 0) == bool(features.shape[2])
+    assert solves == [3] * len(RESOLVENT_SHIFTS) + [1] * len(RESOLVENT_SHIFTS) if features.shape[2] else not solves
+    inner = domain.arrays["target/star_modes"].T @ found.T.astype(float)
+    assert np.abs(inner).max() <= 1e-5 * max(np.abs(found).max(), 1e-30)
+
+
 @pytest.mark.parametrize("case", [c for c in CASES if 0 < CASES[c][1][0] < mesh_of(CASES[c][0], 300).dim])
 def test_sources_of_middle_degree_have_no_fiber_features(case):
     domain, _ = made(case)

@@ -6,6 +6,9 @@ import os
 import subprocess
 import sys
 import textwrap
+import threading
+import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -17,6 +20,8 @@ from hsd.hodge.cache import (
     cache_size,
     cached,
     clear_cache,
+    lock_of,
+    made_once,
     read_entry,
     write_atomically,
     write_entry,
@@ -139,6 +144,48 @@ def test_what_is_written_may_be_read_by_whom_the_mask_allows(tmp_path, mask, mod
     finally:
         os.umask(before)
     assert (tmp_path / "file").stat().st_mode & 0o777 == mode
+
+
+def test_a_file_is_made_by_one_while_the_others_wait_and_by_another_where_the_first_fails(tmp_path):
+    file, made, waited, first_is_in = tmp_path / "new" / "a.npz", [], threading.Event(), threading.Event()
+
+    def fails():
+        first_is_in.set()
+        assert waited.wait(20)
+        made.append("failed")
+        raise OSError("disk full")
+
+    def makes(name):
+        made.append(name)
+        time.sleep(0.3)
+        file.write_bytes(b"whole")
+
+    def first():
+        with pytest.raises(OSError, match="disk full"):
+            made_once(file, fails, lambda: None)
+
+    threads = [threading.Thread(target=first)]
+    threads[0].start()
+    assert first_is_in.wait(20)
+    for name in "bc":
+        threads.append(threading.Thread(target=made_once, args=(file, partial(makes, name), waited.set)))
+        threads[-1].start()
+    for thread in threads:
+        thread.join(20)
+    assert made[0] == "failed" and len(made) == 2 and file.read_bytes() == b"whole"
+    made_once(file, lambda: made.append("again"), waited.set)
+    assert len(made) == 2
+
+
+def test_a_wait_for_a_file_ends_by_what_waiting_raises(tmp_path):
+    lock = lock_of(tmp_path / "a.npz.making")
+
+    def stop():
+        raise InterruptedError
+
+    with lock, pytest.raises(InterruptedError):
+        made_once(tmp_path / "a.npz", lambda: pytest.fail("made beside the other"), stop)
+    lock.release()
 
 
 def test_a_killed_writer_leaves_no_entry_that_looks_whole(folder):
