@@ -60,6 +60,7 @@ def add_commands(commands: argparse._SubParsersAction) -> None:
     score.add_argument("--part", choices=PARTS, default="validation", help="part of its split (validation)")
     score.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     score.add_argument("--json", action="store_true", help="print one JSON object")
+    _add_progress(score)
     score.set_defaults(run=run_evaluate)
 
     predict = commands.add_parser("predict", help="predictions of a checkpoint for the samples of a dataset file")
@@ -67,6 +68,7 @@ def add_commands(commands: argparse._SubParsersAction) -> None:
     predict.add_argument("--input", type=Path, required=True, help="dataset file with the inputs")
     predict.add_argument("--out", type=Path, required=True, help=".npz to write: sample and mesh numbers, nodes, forms")
     predict.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    _add_progress(predict)
     predict.set_defaults(run=run_predict)
 
     models = commands.add_parser("models", help="the models: parameters on each task, what each reads")
@@ -93,7 +95,16 @@ def _add_running(parser: argparse.ArgumentParser) -> None:
         "--steps", type=whole_number, default=0, help="stop after so many optimiser steps (0: no limit)"
     )
     parser.add_argument("--queue", action="store_true", help="wait until no other queued run trains on the device")
+    _add_progress(parser)
+
+
+def _add_progress(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--progress", action="store_true", help="report progress even where there is no terminal")
+
+
+def _progress(args: argparse.Namespace) -> Progress:
+    live = sys.stderr.isatty()
+    return Progress(sys.stderr if live or args.progress else None, live)
 
 
 # ---- commands ----------------------------------------------------------------------------------------------------
@@ -137,6 +148,12 @@ def _spec_of(args: argparse.Namespace) -> RunSpec:
     if training.minutes and any(text.startswith("epochs=") for text in rest):
         raise InputError("A run has one budget: set either epochs or minutes, not both.", "bad_config")
     is_file = args.task.endswith(".npz")
+    if not is_file and Path(args.task).is_file():
+        raise InputError(
+            f"{args.task} is no dataset file (.npz): make one of your fields (README: Tasks, data and operators), or "
+            "name a task.",
+            "unknown_format",
+        )
     if is_file and (of_task or args.samples or args.nodes):
         raise InputError("A dataset file has its samples already; leave out --samples, --nodes and task.…", "bad_run")
     return RunSpec(
@@ -255,9 +272,10 @@ def run_evaluate(args: argparse.Namespace) -> None:
     given, args.checkpoint = args.checkpoint, checkpoint_in(args.checkpoint)
     if args.data is None and given.is_dir():
         args.data = own_data_of(given)
-    dataset = dataset_of_checkpoint(args.checkpoint, args.data)
-    made = predictors(args.checkpoint, dataset, args.part, args.device, notify=_note)
-    scores, latency = evaluate_meshes(made, dataset, args.part)
+    with _progress(args) as progress:
+        dataset = dataset_of_checkpoint(args.checkpoint, args.data, progress)
+        made = predictors(args.checkpoint, dataset, args.part, args.device, progress, notify=_note)
+        scores, latency = evaluate_meshes(made, dataset, args.part, progress=progress)
     means, spread, count = scores.mean, scores.std, len(dataset.part(args.part))
     if args.json:
         about = {"checkpoint": str(args.checkpoint), "part": args.part, "data": str(dataset.path)}
@@ -268,7 +286,8 @@ def run_evaluate(args: argparse.Namespace) -> None:
     rows = [[titles[n].title, f"{means[n]:.5g}", f"{spread[n]:.3g}", titles[n].formula] for n in means]
     sys.stdout.write(table(rows, ["metric", "mean", "std", "formula"]) + "\n")
     on = f" on {len(dataset.meshes)} meshes" if len(dataset.meshes) > 1 else ""
-    sys.stdout.write(f"{args.part}, {count} samples{on}; one sample takes {latency:.1f} ms.\n")
+    now = f"a prediction of one sample takes {latency:.1f} ms here and now (median of a few, warm)"
+    sys.stdout.write(f"{args.part}, {count} samples{on}; {now}.\n")
 
 
 def run_predict(args: argparse.Namespace) -> None:
@@ -288,8 +307,10 @@ def run_predict(args: argparse.Namespace) -> None:
             "same_file",
         )
     args.checkpoint = checkpoint_in(args.checkpoint)
-    dataset = dataset_of_checkpoint(args.checkpoint, args.input)
-    fields = predict_all(predictors(args.checkpoint, dataset, device=args.device, notify=_note), dataset)
+    with _progress(args) as progress:
+        dataset = dataset_of_checkpoint(args.checkpoint, args.input, progress)
+        made = predictors(args.checkpoint, dataset, None, args.device, progress, notify=_note)
+        fields = predict_all(made, dataset, progress)
     arrays = {"sample": np.arange(dataset.n_samples), "mesh_of_sample": np.asarray(dataset.mesh_of_sample)}
     arrays["nodes"] = fields.nodes.astype(np.float32)
     if fields.forms is not None:
@@ -302,6 +323,7 @@ def run_predict(args: argparse.Namespace) -> None:
 
 
 def run_models(args: argparse.Namespace) -> None:
+    from hsd.models.presets import TINIER_ALREADY
     from hsd.training.loading import model_table
 
     rows = model_table(args.nodes)
@@ -321,6 +343,7 @@ def run_models(args: argparse.Namespace) -> None:
         for name, row in rows.items()
     ]
     sys.stdout.write(table(lines, head) + "\nTrained real numbers (complex ones count twice); buffers do not count.\n")
+    sys.stdout.write(f"On {' and '.join(TINIER_ALREADY)} hsd is as small as hsd-tiny already, or smaller.\n")
 
 
 def run_tasks(args: argparse.Namespace) -> None:

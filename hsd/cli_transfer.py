@@ -54,7 +54,7 @@ def run_transfer(args: argparse.Namespace) -> None:
     from hsd.experiments.records import rounded, text_of
     from hsd.experiments.tables import put_block
     from hsd.experiments.transfer import NODES, SAMPLES, transfer
-    from hsd.experiments.transfer_table import NOTE, markdown
+    from hsd.experiments.transfer_table import NOTE, markdown, samples
     from hsd.hodge.cache import write_atomically
 
     if args.readme and not args.to:
@@ -86,4 +86,4 @@ def run_transfer(args: argparse.Namespace) -> None:
     sys.stdout.write(table(lines, head) + "\n")
     for sentence in dict.fromkeys(row.refused for row in rows if row.refused):
         sys.stdout.write(f"[other_mesh] {sentence}\n")
-    sys.stdout.write(f"{NOTE}\nAt most {n_samples} samples of the {args.part} part.\n")
+    sys.stdout.write(f"{NOTE.format('ratio')}\n{samples([row.as_dict() for row in rows])} of the {args.part} part.\n")

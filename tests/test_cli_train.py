@@ -80,6 +80,8 @@ REFUSED = {
     "entry of the model": ["torus_helmholtz", "hsd", "--set", "model.nope=1"],
     "value of the task": ["torus_helmholtz", "hsd", "--set", "task.nope=1"],
     "samples": ["torus_helmholtz", "hsd", "--samples", "0"],
+    "more samples than can be meant": ["torus_helmholtz", "hsd", "--samples", "1000000000", "--nodes", "100"],
+    "another file": [str(ROOT / "README.md"), "hsd"],
     "threads": ["torus_helmholtz", "hsd", "--threads", "100000"],
     "two budgets": ["torus_helmholtz", "hsd", "--set", "epochs=2", "--set", "minutes=1"],
 }
@@ -262,6 +264,10 @@ def test_a_run_folder_is_evaluated_on_its_own_file_while_that_is_the_same(run, t
     assert run("train", own, "hsd", *settings("epochs=1"), "--threads", "1", "--out", folder)[0] == 0
     code, out, err = run("evaluate", folder, "--json")
     assert (code, err) == (0, "") and json.loads(out)["data"] == str(own)
+    code, out, err = run("evaluate", folder, "--progress")
+    assert code == 0 and "predictions" in err and "metrics" in err and "here and now" in out
+    code, out, err = run("predict", folder, "--input", own, "--out", tmp_path / "p.npz", "--progress")
+    assert code == 0 and "predictions" in err and "predictions for 60 samples" in out
     make_dataset(own, "ellipsoid_aerodynamics", 60, 400)
     code, _, err = run("evaluate", folder)
     assert code == 1 and "has another mesh by now" in err

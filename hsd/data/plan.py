@@ -24,6 +24,8 @@ from hsd.errors import InputError, UnknownNameError, check_choice, require_whole
 CHUNK = 100
 """Samples realised together.  It is fixed, never taken from the number of workers: sums in another order round
 differently."""
+MOST_SAMPLES = 10_000_000
+"""Samples of one dataset: more are a slip of the finger, and their bookkeeping alone would take minutes."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,8 @@ class Plan:
             require_whole(f"number of {what}", value)
             if value < least:
                 raise InputError(f"The number of {what} must be at least {least}; got {value}.", "bad_number")
+        if n_samples > MOST_SAMPLES:
+            raise InputError(f"The number of samples may be {MOST_SAMPLES} at most; got {n_samples}.", "bad_number")
         require_whole("seed", seed)
         if seed < 0:
             raise InputError(f"The seed must not be negative; got {seed}.", "bad_seed")

@@ -8,7 +8,7 @@ from typing import Any
 
 NOTE = (
     "error: mean relative L² of node values over the samples, realised on each mesh by the task's own solver; modes "
-    "are those of the mesh, no weight is changed. In brackets: error / error on the mesh of training. to fine: the "
+    "are those of the mesh, no weight is changed. {}: error / error on the mesh of training. to fine: the "
     "same against one truth for all meshes, solved with four times the vertices and interpolated linearly. own truth: "
     "so much of the truth of a mesh is its solver's discretisation, which a model trained on another mesh cannot know. "
     "No value: the model refuses other meshes."
@@ -35,7 +35,7 @@ def markdown(rows: Sequence[Mapping[str, Any]]) -> str:
             "| " + " | ".join(["*own truth*", *"—" * len(meshes), *(f"{gaps[n]:.4f}" for n in meshes)]) + " |",
             "",
         ]
-    return "\n".join([*lines, NOTE, ""])
+    return "\n".join([*lines, NOTE.format("In brackets"), ""])
 
 
 def samples(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -129,7 +129,9 @@ def read_value(text: str) -> Any:
         return words[text.lower()]
     for kind in (int, float):
         try:
-            return kind(text)
+            number = kind(text)
         except ValueError:
             continue
+        is_power = kind is float and "e" in text.lower() and number.is_integer()  # 1e5 may be asked for as a number of
+        return int(number) if is_power else number
     return text

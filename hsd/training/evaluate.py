@@ -14,6 +14,7 @@ from hsd.data.dataset import Dataset
 from hsd.data.domain import Domain
 from hsd.data.ground import Ground
 from hsd.errors import InputError
+from hsd.linalg import Progress, silent
 from hsd.metrics.scoring import Scores, score
 from hsd.metrics.yardstick import Yardstick
 from hsd.training.predictor import Fields, Predictor
@@ -48,9 +49,11 @@ def yardstick_of(domain: Domain, task: str | None) -> Yardstick:
     return Yardstick.of(ground, *domain.spec.target, is_vorticity=task in VORTICITY_TASKS)
 
 
-def predict_part(predictor: Predictor, domain: Domain, arrays: dict[str, np.ndarray]) -> Fields:
+def predict_part(
+    predictor: Predictor, domain: Domain, arrays: dict[str, np.ndarray], progress: Progress = silent
+) -> Fields:
     coefficients = {k.removeprefix("coefficient/"): v for k, v in arrays.items() if k.startswith("coefficient/")}
-    return predictor(domain, arrays["source"], coefficients)
+    return predictor(domain, arrays["source"], coefficients, progress)
 
 
 def evaluate(
@@ -60,6 +63,7 @@ def evaluate(
     mesh: int = 0,
     limit: int = 0,
     yardstick: Yardstick | None = None,
+    progress: Progress = silent,
 ) -> Evaluation:
     """Score a predictor on "train", "validation" or "test" of a dataset's mesh (its own domain is used for it).
 
@@ -73,7 +77,8 @@ def evaluate(
             "other_mesh",
         )
     arrays = arrays_of(dataset, part, mesh, limit)
-    fields = predict_part(predictor, domain, arrays)
+    fields = predict_part(predictor, domain, arrays, progress)
+    progress("metrics", None)
     yardstick = yardstick or yardstick_of(domain, dataset.schema.task)
     channel = predictor.normaliser.channels["target"]
     scores = score(
@@ -88,14 +93,18 @@ def evaluate(
 
 
 def evaluate_meshes(
-    on_meshes: Iterable[tuple[int, Predictor]], dataset: Dataset, part: str = "validation", limit: int = 0
+    on_meshes: Iterable[tuple[int, Predictor]],
+    dataset: Dataset,
+    part: str = "validation",
+    limit: int = 0,
+    progress: Progress = silent,
 ) -> tuple[Scores, float]:
     """Scores of all samples of a part, mesh by mesh, by the predictors of the meshes; milliseconds of one sample.
 
     Metrics that are not defined on every mesh are left out; the milliseconds are the mean over the samples of their
     mesh's median.  limit : samples of each mesh, 0: all
     """
-    found = [evaluate(predictor, dataset, part, mesh, limit) for mesh, predictor in on_meshes]
+    found = [evaluate(predictor, dataset, part, mesh, limit, progress=progress) for mesh, predictor in on_meshes]
     names = [name for name in found[0].scores.samples if all(name in e.scores.samples for e in found)]
     joined = Scores({name: torch.cat([e.scores.samples[name] for e in found]) for name in names})
     counts = [len(e.fields.nodes) for e in found]

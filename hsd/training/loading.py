@@ -89,7 +89,7 @@ def _predictor(
     return predictor_on(checkpoint, domain.to(chosen_device(device)), notify)
 
 
-def predict_all(on_meshes: Iterable[tuple[int, Predictor]], dataset: Dataset) -> Fields:
+def predict_all(on_meshes: Iterable[tuple[int, Predictor]], dataset: Dataset, progress: Progress = silent) -> Fields:
     """Predictions for all samples of a dataset in their order, by the predictors of its meshes (:func:`predictors`).
 
     With several meshes rows are as long as the largest one needs and end in zeros, as in the dataset file; vectors at
@@ -102,7 +102,7 @@ def predict_all(on_meshes: Iterable[tuple[int, Predictor]], dataset: Dataset) ->
             return samples.whole(key, mesh)
 
         coefficients = {name: read(f"coefficient/{name}") for name in dataset.schema.fields}
-        fields = predictor(predictor.domain, read(f"input/{dataset.inputs[0].name}"), coefficients)
+        fields = predictor(predictor.domain, read(f"input/{dataset.inputs[0].name}"), coefficients, progress)
         found.append((samples.on_mesh(mesh), fields))
 
     def joined(values: list[np.ndarray]) -> np.ndarray:

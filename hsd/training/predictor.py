@@ -21,6 +21,7 @@ from hsd.data.normaliser import Normaliser
 from hsd.data.plan import Plan
 from hsd.data.scales import Scales
 from hsd.errors import HsdError, InputError, check_choice
+from hsd.linalg import Progress, silent
 from hsd.mesh.mesh import Mesh
 from hsd.models.base import Operator, Signature
 from hsd.models.registry import make_model
@@ -104,7 +105,7 @@ class Predictor:
         return batch
 
     @torch.no_grad()
-    def run(self, batch: Batch, domain: Domain, size: int = 64) -> Fields:
+    def run(self, batch: Batch, domain: Domain, size: int = 64, progress: Progress = silent) -> Fields:
         """Predict a normalised batch of at least one sample, ``size`` at a time, and undo the scaling.
 
         Raises InputError (other_mesh, other_signature, non_finite_prediction).
@@ -113,6 +114,7 @@ class Predictor:
         domain = self.own(domain)
         nodes, forms = [], []
         for i in range(0, len(batch), size):
+            progress("predictions", i / len(batch))
             prediction = self.model(batch[slice(i, i + size)], domain)
             nodes.append(prediction.nodes.double().cpu().numpy())
             if prediction.forms is not None:
@@ -124,7 +126,11 @@ class Predictor:
         return fields
 
     def __call__(
-        self, domain: Domain, source: np.ndarray, coefficients: Mapping[str, np.ndarray] | None = None
+        self,
+        domain: Domain,
+        source: np.ndarray,
+        coefficients: Mapping[str, np.ndarray] | None = None,
+        progress: Progress = silent,
     ) -> Fields:
         """Predict physical fields from physical forms.
 
@@ -138,7 +144,8 @@ class Predictor:
             none = {name: np.zeros((1, *np.shape(c)[1:])) for name, c in (coefficients or {}).items()}
             one = self(domain, np.zeros((1, source.shape[1])), none)
             return Fields(one.nodes[:0], None if one.forms is None else one.forms[:0])
-        return self.run(self.batch(domain, source, coefficients), domain)
+        progress("inputs", None)
+        return self.run(self.batch(domain, source, coefficients), domain, progress=progress)
 
     def __repr__(self) -> str:
         about = self.manifest["domain"]

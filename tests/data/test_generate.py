@@ -247,6 +247,11 @@ def test_a_program_that_does_not_start_is_said(toy, tmp_path):
 BAD = {
     "unknown task": (("generate", "nonsense", "--out", "F.npz"), "unknown_name", "torus_helmholtz"),
     "no samples": (("generate", "toy", "--samples", "0", "--out", "F.npz"), "bad_number", "samples"),
+    "a thousand million samples": (
+        ("generate", "toy", "--samples", "1000000000", "--out", "F.npz"),
+        "bad_number",
+        "10000000 at most",
+    ),
     "three nodes": (("generate", "toy", "--nodes", "3", "--out", "F.npz"), "bad_number", "nodes"),
     "no workers": (("generate", "toy", "--workers", "0", "--out", "F.npz"), "bad_number", "workers"),
     "unknown entry": (("generate", "toy", "--set", "colour=red", "--out", "F.npz"), "unknown_name", "decay"),

@@ -25,6 +25,7 @@ def test_settings_are_read_from_text():
     assert config.epochs == 7 and config.lr == 1e-3 and config.loss is None
     assert config.model_config == {"layers": 4, "tied": False, "fiber": "none"}
     assert TrainingConfig.from_dict(config.as_dict()) == config
+    assert config.with_entries(["epochs=1e2", "lr=1e0"]).epochs == 100
     more = config.with_entries(["loss.flux=1", "loss.spectral_l1=0.1", "model.sizes=[64, 32]"])
     assert more.loss == {"flux": 1.0, "spectral_l1": 0.1} and more.model_config["sizes"] == [64, 32]
 
