@@ -17,11 +17,14 @@ from hsd.experiments.suites import compared_with
 from hsd.experiments.tables import ALWAYS, SHORT, percent
 from hsd.experiments.trivial import TRIVIAL
 from hsd.metrics.definitions import DEFINITIONS
+from hsd.models.registry import BASELINES
 from hsd.ui.benchmarks_data import LABELS, LONG, Run
 from hsd.viz.palettes import MODELS as LOOKS
 
 Table = dict[str, list]
 ENTRY, MODEL = "entry", "model"
+FEW_EPOCHS = 20
+"""Epochs below which a row says more of the budget than of its model."""
 OVER_SEEDS = ("mse", "relative_l2", "s_beta0", "iou")
 """Metrics whose spread over seeds the page shows."""
 PARTS = {"test": "test", "validation": "validation"}
@@ -181,6 +184,24 @@ def _stated(task: str, margin: float) -> str:
     own = errors.pop("hsd")
     whom = [LOOKS[name].name for name, error in errors.items() if round(1 - own / error, 2) == round(stated, 2)]
     return f" Its text says {100 * stated:.0f} %, which is against {' or '.join(whom) or 'no model of the table'}."
+
+
+def limit_words(runs: Sequence[Run], part: str) -> list[str]:
+    """What the ranks do not say: what HSD is built of, and which baselines had few epochs in their budget."""
+    out = [
+        "HSD holds the form of the equation's solution operator and learns its strengths; the baselines know the "
+        "equation by its samples alone."
+    ]
+    most: dict[str, int] = {}
+    for run in runs:
+        if run.record.get(part) and run.record["model"] in BASELINES:
+            model = run.record["model"]
+            most[model] = max(run.record["training"]["epochs"], most.get(model, 0))
+    few = [LOOKS[model].name for model, epochs in most.items() if epochs < FEW_EPOCHS]
+    if few:
+        names = " and ".join([", ".join(few[:-1]), few[-1]] if few[1:] else few)
+        out.append(f"{names} had fewer than {FEW_EPOCHS} epochs: what the budget gives, not what they reach.")
+    return out
 
 
 def tie_words(runs: Sequence[Run], part: str, found: Mapping[str, Any] | None) -> str:

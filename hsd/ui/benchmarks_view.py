@@ -132,4 +132,9 @@ def standing_words(view: View) -> list[str]:
     led = f"leads in {', '.join(first)}" if first else "leads in no metric"
     out = [f"HSD {led} ({n} models compared, on {view.part})."]
     tie = tables.tie_words(view.runs, view.part, found)
-    return [*out, *tables.margin_words(found, view.task.name), *([tie] if tie else [])]
+    return [
+        *out,
+        *tables.margin_words(found, view.task.name),
+        *([tie] if tie else []),
+        *tables.limit_words(view.runs, view.part),
+    ]

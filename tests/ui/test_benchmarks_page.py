@@ -259,6 +259,18 @@ def test_a_margin_within_the_spread_over_seeds_is_a_tie(gap, words):
     assert tables.tie_words([runs[0], runs[-1]], "test", found) == ""
 
 
+def test_what_ranks_do_not_say_names_the_baselines_of_few_epochs_on_that_part():
+    runs = []
+    for label, epochs in {"hsd": 3, "fno3d": tables.FEW_EPOCHS, "gnot": tables.FEW_EPOCHS - 1, "hamlet": 1}.items():
+        record = record_of(next(e for e in SUITES["main"] if e.task == TASK and e.label == label), 0.5)
+        record["training"]["epochs"] = epochs
+        runs.append(data.run_of(record))
+    built, few = tables.limit_words(runs, "test")
+    assert "samples alone" in built and few.startswith("GNOT and HAMLET had fewer than 20 epochs")
+    assert tables.limit_words(runs[:3], "test")[1].startswith("GNOT had")
+    assert tables.limit_words(runs[:2], "test") == [built]
+
+
 # ---- ablations, cost, transfer -----------------------------------------------------------------------------------
 
 
