@@ -34,5 +34,5 @@ def main(subject: Subject) -> None:
 
 
 chosen = Subject("Level Sets")
-with page("Level Sets", "", chosen.domain):
+with page("Level Sets", "", chosen.domain, chosen.drawn):
     main(chosen)

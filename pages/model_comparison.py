@@ -33,5 +33,5 @@ def main(subject: Subject) -> None:
 
 
 chosen = Subject("Model Comparison")
-with page("Model Comparison", "", chosen.domain):
+with page("Model Comparison", "", chosen.domain, chosen.drawn):
     main(chosen)

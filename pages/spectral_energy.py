@@ -169,7 +169,7 @@ def main(p) -> None:
 
 if get_state().spectrum.of == "models":
     chosen = Subject("Spectral Energy")
-    with page("Spectral Energy", "", chosen.domain):
+    with page("Spectral Energy", "", chosen.domain, chosen.drawn):
         spectra_panels.choice()
         spectra_panels.models_page(chosen)
 else:

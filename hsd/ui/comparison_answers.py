@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -21,6 +23,8 @@ from hsd.ui.state import AppState
 from hsd.viz.task_sample import Sample, record_sample
 
 Progress = Callable[[float, str], None]
+Do = Callable[[Hashable, Callable[[Progress], Any]], Any]
+"""Calls its second argument, a job, with a progress; the first determines the result (hsd.ui.at_work)."""
 REMEMBERED = 2000
 """Keys of what was computed, so that progress shows only for what is new."""
 
@@ -57,11 +61,24 @@ class Ready:
         return self.task.name in STEPPED
 
 
-def ready_of(state: AppState) -> Ready:
+def _silent(share: float, words: str) -> None:
+    """The progress that nobody hears."""
+
+
+def ready_key(state: AppState) -> tuple:
+    """Determines what :func:`ready_of` finds, as long as no file changes."""
+    choice = state.comparison
+    file = state.tasks.file if choice.task == task_view.OWN else ""
+    sample = choice.composed or (state.seed, choice.sample)
+    return choice.task, file, choice.nodes, sample, choice.models, state.own_runs, choice.device
+
+
+def ready_of(state: AppState, progress: Progress = _silent) -> Ready:
     """The sample and the models of the state.  Raises HsdError where the sample cannot be had."""
     choice = state.comparison
     device, note = comparison_models.device_of(choice.device)
     if choice.task == task_view.OWN:
+        progress(0.0, "Reading the sample")
         loaded = task_view.file_sample_of(state.tasks.file, choice.sample)
         models, refused = comparison_models.chosen_models(loaded.task.family, choice.models, state.own_runs)
         ground = loaded.sample.ground
@@ -69,6 +86,9 @@ def ready_of(state: AppState) -> Ready:
     models, refused = comparison_models.chosen_models(choice.task, choice.models, state.own_runs)
     nodes = choice.nodes or comparison_models.own_nodes(models)
     nodes = 0 if nodes == make_task(choice.task).config.n_nodes else nodes
+    progress(0.0, "Making the domain of the task")
+    task_view.ground_of(choice.task, nodes)
+    progress(0.0, "Computing the truth of the sample")
     if choice.composed:
         task, ground = task_view.ground_of(choice.task, nodes)
         key = (choice.task, nodes, choice.composed)
@@ -90,18 +110,22 @@ def _composed(name: str, nodes: int, key: str, _task: Task, _ground: Ground, _re
 _seen: OrderedDict[tuple, None] = OrderedDict()
 
 
-def outcomes(ready: Ready, progress: Progress = lambda share, words: None) -> dict[Model, Outcome]:
+def outcomes(ready: Ready, progress: Progress = _silent, do: Do | None = None) -> dict[Model, Outcome]:
     """The answer of every model that has one; the sentences of the others go to ``ready.refused``.
 
     progress : called before each model that is not known yet, with the share done
+    do : how a model is made ready and asked, by default here and now
     """
-    out = {}
+    out: dict[Model, Outcome] = {}
     for i, model in enumerate(ready.models):
         key = (model.path, ready.key, ready.device)
+        say = partial(_said, progress, i, ready) if do or key not in _seen else _silent
+        run = do or (lambda _, job: job(say))  # noqa: B023  called within this turn
         try:
+            say(0.0, "")
             if key not in _seen:
-                _prepared(ready, i, progress)
-            out[model] = outcome_of(ready, model)
+                run(("ready", *_mesh_key(ready, model)), partial(_prepared, ready, model))
+            out[model] = run(("answer", *model_key(ready, model)), partial(_asked, ready, model))
         except HsdError as error:
             ready.refused[model.title] = error.message
             continue
@@ -111,18 +135,31 @@ def outcomes(ready: Ready, progress: Progress = lambda share, words: None) -> di
     return out
 
 
-def _prepared(ready: Ready, i: int, progress: Progress) -> None:
-    """All that the i-th model needs before its first answer, its stages named beside the model."""
-    model, n = ready.models[i], len(ready.models)
-    head = f"{model.title}, model {i + 1} of {n}"
-    progress(i / n, head)
+def _said(progress: Progress, i: int, ready: Ready, share: float, words: str) -> None:
+    """The stage of the i-th model, named beside it."""
+    n = len(ready.models)
+    head = f"{ready.models[i].title}, model {i + 1} of {n}"
+    progress((i + share) / n, f"{head}: {words}" if words else head)
+
+
+def _mesh_key(ready: Ready, model: Model) -> tuple:
+    """Determines a model that is ready on a mesh, whatever the sample."""
+    path, stamp, _, device = model_key(ready, model)
+    return path, stamp, ready.task.name, ready.mesh.content_hash, device
+
+
+def _prepared(ready: Ready, model: Model, progress: Progress) -> None:
+    """All that a model needs before its first answer on a mesh."""
 
     def stage(words: str, share: float | None) -> None:
-        more = "" if share is None else f" {100 * share:.0f} %"
-        progress(i / n, f"{head}: {words}{more}")
+        progress(0.0, words if share is None else f"{words} {100 * share:.0f} %")
 
     comparison_models.prepare(model, ready.task, ready.ground, ready.device, stage)
-    progress(i / n, f"{head}: prediction")
+
+
+def _asked(ready: Ready, model: Model, progress: Progress) -> Outcome:
+    progress(0.0, "prediction")
+    return outcome_of(ready, model)
 
 
 def outcome_of(ready: Ready, model: Model) -> Outcome:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
@@ -14,6 +16,7 @@ from hsd.ui import task_files
 from hsd.ui.ahead import Wanted, ahead
 from hsd.ui.comparison_answers import Ready
 from hsd.ui.comparison_models import Model
+from hsd.ui.comparison_wait import Panel
 from hsd.ui.comparison_work import Outcome
 from hsd.ui.page import Domain
 from hsd.ui.state import AppState, changed, get_state
@@ -31,14 +34,24 @@ class Subject:
         self.title = title
         self.ready: Ready | None = None
         self.error = ""
+        self._panel: Panel | None = None
 
     def domain(self, state: AppState) -> Domain:
+        choice = state.comparison
+        file = state.tasks.file if choice.task == OWN else ""
+        self._panel = Panel(self.title, (choice.task, choice.nodes, file))
+        key = answers.ready_key(state)
         try:
-            with st.spinner("Starting"):
-                self.ready = answers.ready_of(state)
+            found = self._panel.attend(("sample", *key), partial(answers.ready_of, state))
+            self.ready = replace(found, refused=dict(found.refused))  # others may have the same
+            self._panel.is_of(found.mesh.content_hash)
         except HsdError as error:
             self.error = error.message
         return view.domain_of(state, self.ready, self.title)
+
+    def drawn(self) -> None:
+        """The page is drawn to its end."""
+        self._panel.done(self.ready is not None)
 
     def refused(self) -> bool:
         """True, with one sentence and a way on, where there is no sample."""
@@ -56,11 +69,12 @@ class Subject:
 
     def outcomes(self) -> Mapping[Model, Outcome]:
         """What every chosen model answers, with progress where it takes time."""
-        bar = view.Bar()
-        try:
-            return answers.outcomes(self.ready, bar)
-        finally:
-            bar.done()
+        panel = self._panel
+
+        def head(share: float, words: str) -> None:
+            panel.share, panel.head = share, words
+
+        return answers.outcomes(self.ready, head, panel.attend)
 
     def prepare_next(self, state: AppState, draw: Draw) -> None:
         """Have the next sample answered while the server rests; ``draw`` fills the page's caches with it."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from hsd.data.tasks.base import Task
 from hsd.errors import HsdError
+from hsd.mesh.mesh import Mesh
 from hsd.ui.comparison_models import Model, manifest_of, test_scores
 from hsd.ui.comparison_work import Cost, Outcome
 from hsd.ui.markdown import literal
@@ -92,6 +93,21 @@ def test_rows(models: Sequence[Model], metrics: Mapping) -> tuple[dict[str, list
         else:
             found[model] = scores
     return score_rows(found, metrics), missing
+
+
+def test_words(mesh: Mesh, models: Sequence[Model]) -> str:
+    """What the table of the test set is of: the mesh of training, whatever mesh is shown."""
+    meshes = {str(own["mesh_hash"]): own["n_vertices"] for own in (manifest_of(m)["domain"] for m in models)}
+    sizes = " or ".join(_thousands(n) for n in sorted(set(meshes.values())))
+    other = f", not on the one shown ({_thousands(mesh.complex.n_vertices)})"
+    return (
+        f"Means over the test part on the mesh of training, {sizes} vertices"
+        f"{'' if set(meshes) == {mesh.content_hash} else other}; read once by the benchmark that made the checkpoint."
+    )
+
+
+def _thousands(n: int) -> str:
+    return f"{n:,}".replace(",", "\u202f")
 
 
 def part_errors(answers: Mapping[Model, Outcome]) -> dict[str, dict[str, float]]:

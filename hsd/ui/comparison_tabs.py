@@ -135,7 +135,7 @@ def test_tab(ready: Ready, found: Mapping[Model, Outcome]) -> None:
     rows, missing = tables.test_rows(list(found), metrics)
     if rows[tables.MODEL]:
         _numbers(rows, "comparison/test", metrics)
-        st.caption("Means over the test part, read once by the benchmark that made the checkpoint.")
+        st.caption(tables.test_words(ready.mesh, [model for model in found if model.title not in missing]))
     own = [model for model in found if model.key.startswith(models.RUN)]
     shipped = [title for title in missing if title not in [model.title for model in own]]
     if shipped:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 
 import streamlit as st
@@ -63,7 +63,13 @@ TIGHT = """
 .st-key-head-mesh * { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; max-width: 100%; }
 @container (max-width: 50rem) { .st-key-head > *:has(> .st-key-head-device) { display: none; } }
 @container (max-width: 64rem) { .st-key-head > *:has(> .st-key-head-cells) { display: none; } }
+[data-testid="stElementContainer"]:has(> .stCacheSpinner) { height: auto !important; margin-bottom: 0 !important; }
 """
+WAITING = """
+.stMainBlockContainer:has(.st-key-waiting-mesh, .st-key-waiting-answers) .st-key-subject { display: none; }
+.stMainBlockContainer:has(.st-key-waiting-mesh) :is(.st-key-head-mesh, .st-key-head-cells) { visibility: hidden; }
+"""
+"""While hsd.ui.comparison_wait has such a panel, what is of another mesh than the one computed is not to be seen."""
 
 
 @dataclass(frozen=True)
@@ -84,11 +90,17 @@ class Domain:
 
 
 @contextmanager
-def page(title: str, sentence: str = "", domain: Callable[[AppState], Domain] | None = None) -> Iterator[PageContext]:
+def page(
+    title: str,
+    sentence: str = "",
+    domain: Callable[[AppState], Domain] | None = None,
+    drawn: Callable[[], None] | None = None,
+) -> Iterator[PageContext]:
     """Header before the page's own content, provenance after it.
 
     title : of the page;  sentence : what is to be seen here, in words
-    domain : of a page whose mesh is not the mesh in force; asked once a run
+    domain : of a page whose mesh is not the mesh in force; asked once a run, below the title
+    drawn : of a page that hides what it showed while it computes (WAITING); called when all is drawn
     """
     through_the_router()
     begin_run()
@@ -98,22 +110,27 @@ def page(title: str, sentence: str = "", domain: Callable[[AppState], Domain] | 
     if domain is None:
         mesh, notes = mesh_in_force()
         state = get_state()
-        badges, under = mesh_words(mesh, state), ""
+        header(title, state)(mesh_words(mesh, state))
+        under = ""
     else:
+        name_mesh = header(title, state)
         own, notes = domain(state), ()
-        mesh, badges, under = own.mesh, own.badges, own.provenance
-    header(title, state, badges)
+        mesh, under = own.mesh, own.provenance
+        name_mesh(own.badges)
     if sentence and not state.present:
         st.markdown(sentence)
     for note in (*take_notes(), *notes):
         st.warning(note)
-    try:
-        yield PageContext(state, mesh)
-    except HsdError as error:
-        st.error(error.message)
-    except MemoryError:
-        st.error("There is not enough memory for this; use a smaller mesh or fewer modes.")
-    st.caption(under or provenance_text(mesh, get_state()))
+    with nullcontext() if drawn is None else st.container(key="subject"):
+        try:
+            yield PageContext(state, mesh)
+        except HsdError as error:
+            st.error(error.message)
+        except MemoryError:
+            st.error("There is not enough memory for this; use a smaller mesh or fewer modes.")
+        st.caption(under or provenance_text(mesh, get_state()))
+    if drawn is not None:
+        drawn()
     end_run()
     settle()
     freeze_imports()
@@ -166,7 +183,7 @@ def mesh_in_force() -> tuple[Mesh, tuple[str, ...]]:
 
 def style(state: AppState) -> None:
     """Type size and colours of the theme and of presenter mode."""
-    rules = [TIGHT]
+    rules = [TIGHT, WAITING]
     if state.theme == "projector":
         rules += [PROJECTOR, BIG]
     if state.present:
@@ -175,17 +192,11 @@ def style(state: AppState) -> None:
     set_theme({"dark": "dark", "light": "light", "projector": "light"}.get(state.theme, ""))
 
 
-def header(title: str, state: AppState, badges: tuple[str, str]) -> None:
-    """Title, words on the mesh, device and version, Copy link."""
+def header(title: str, state: AppState) -> Callable[[tuple[str, str]], None]:
+    """Title, device and version, Copy link; returns what puts the words on the mesh there."""
     with st.container(key="head", horizontal=True, wrap=False, vertical_alignment="center", gap="small"):
         st.title(title, anchor=False, width="content")
-        words, cells = badges
-        if words:
-            with st.container(key="head-mesh", width="content"):
-                st.badge(words, color="blue")
-        if cells:
-            with st.container(key="head-cells", width="content"):
-                st.badge(cells, color="blue")
+        places = [st.container(key=key, width="content") for key in ("head-mesh", "head-cells")]
         if not state.present:
             with st.container(key="head-device", width="content"):
                 st.badge(f"{device_words()} · hsd {__version__}", color="gray")
@@ -193,6 +204,13 @@ def header(title: str, state: AppState, badges: tuple[str, str]) -> None:
         with st.popover("View", help="Theme and presenter mode"):
             bound_radio("Theme", "theme", THEMES, THEMES.get)
             bound_toggle("Presenter mode: big type, no sidebar", "present")
+
+    def name_mesh(badges: tuple[str, str]) -> None:
+        for place, words in zip(places, badges):
+            if words:
+                place.badge(words, color="blue")
+
+    return name_mesh
 
 
 def mesh_words(mesh: Mesh, state: AppState) -> tuple[str, str]:
