@@ -17,4 +17,5 @@ pages = [
     st.Page("pages/benchmarks.py", title="Benchmarks", icon=":material/leaderboard:"),
     st.Page("pages/learn.py", title="Learn", icon=":material/school:"),
 ]
+st.set_option("client.showSidebarNavigation", True)  # off until now: .streamlit/config.toml
 st.navigation(pages, position="hidden" if get_state().present else "sidebar").run()

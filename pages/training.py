@@ -9,13 +9,14 @@ from hsd.data.tasks import task
 from hsd.errors import HsdError
 from hsd.ui import task_files, training_live
 from hsd.ui import training_runs as runs
-from hsd.ui.bound import bound_multiselect, bound_number, bound_selectbox, bound_slider, bound_toggle
+from hsd.ui.bound import bound_multiselect, bound_selectbox, bound_slider, bound_toggle, widget_key
 from hsd.ui.export import download_row, figure_html, table_csv
 from hsd.ui.markdown import literal
 from hsd.ui.page import Domain, device_words, page
 from hsd.ui.state import get_state, update
 from hsd.ui.task_view import OWN, loaded, place_of
-from hsd.ui.training_form import form, quick, settings_of, spec_of, take_over
+from hsd.ui.training_fields import complaints, number_at
+from hsd.ui.training_form import form, quick, settings_of, spec_of, start_button, take_over
 from hsd.ui.viewer import show
 from hsd.viz.task_scene import picture_of, scene_of
 from hsd.viz.training_figures import differing
@@ -25,7 +26,7 @@ def domain(state) -> Domain:
     return Domain(None, ("", ""), f"Training · seed of the data {state.seed} · {device_words()} · hsd {__version__}")
 
 
-def controls() -> None:
+def controls(notes) -> None:
     """The form of a new run at the left; settings that cannot be are a sentence with a way back, in view."""
     wrong = None
     with st.sidebar:
@@ -33,9 +34,12 @@ def controls() -> None:
             form(lambda: runs.start(spec_of))
         except HsdError as error:
             wrong = error
-    if wrong is not None:
-        st.error(wrong.message)
-        st.button("Use the first settings", key="training:reset", on_click=quick)
+    with notes:
+        if wrong is not None:
+            st.error(wrong.message)
+            st.button("Use the first settings", key="training:reset", on_click=quick)
+        if get_state().training.task == OWN:
+            task_files.show_found(bool(get_state().tasks.file))
 
 
 def chosen(found) -> str:
@@ -61,7 +65,7 @@ def invitation(state) -> None:
         f"No run yet. **Start training** at the left teaches a model {what}. With the quick settings it takes about a "
         "minute on a CPU; the page may be closed meanwhile."
     )
-    st.button("Start training", key="training:start2", type="primary", on_click=runs.start, args=(spec_of,))
+    start_button("training:start2", lambda: runs.start(spec_of))
     ready = loaded(runs_state(state))
     place = place_of(ready.mesh, "slice")
     caption = "Sample 0: what the model reads, and what it is to predict."
@@ -93,7 +97,9 @@ def view_controls() -> None:
     bound_slider("Smoothing: weight of the past", "training.smooth", 0.0, 0.98, 0.02, where=columns[0])
     bound_toggle("Epochs logarithmic", "training.log_x", where=columns[1])
     bound_toggle("Errors logarithmic", "training.log_y", where=columns[2])
-    bound_number("Validation sample", "training.sample", 0, 999_999, 1, where=columns[3])
+    number_at("Validation sample", "training.sample", 1.0, where=columns[3])
+    for sentence in complaints(lambda key: key == widget_key("training.sample")):
+        st.error(sentence)
 
 
 def run_list(found, run) -> None:
@@ -192,20 +198,24 @@ def main() -> None:
     if st.session_state.pop("training:go", False):
         st.switch_page("pages/model_comparison.py")
     runs.training()
-    controls()
-    state = get_state()
-    runs.show_error()
-    if state.training.task == OWN:
-        task_files.show_found(bool(state.tasks.file))
+    notes = st.container()
+    with notes:
+        runs.show_error()
     st.session_state[runs.SEEN] = runs.states_of_all()
     found = runs.all_runs()
     run_id = chosen(found)
     if not run_id:
+        controls(notes)
         invitation(get_state())
         return
-    run_controls(found, run_id)
-    run = next(r for r in found if r.id == get_state().training.run)
-    training_live.panel(run)
+    try:  # what is watched comes before the form, which is long
+        run_controls(found, run_id)
+        run = next(r for r in found if r.id == get_state().training.run)
+        training_live.panel(run)
+    except HsdError:
+        controls(notes)
+        raise
+    controls(notes)
     view_controls()
     makers = {
         "Runs": lambda: run_list(found, run),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +13,13 @@ from hsd.data import trainable
 from hsd.data.splits import split_sizes
 from hsd.errors import InputError
 from hsd.ui import task_files
-from hsd.ui.bound import bound_number, bound_segments, bound_selectbox, fill, is_old
+from hsd.ui.bound import bound_segments, bound_selectbox, fill, is_old, widget_key
 from hsd.ui.markdown import literal
 from hsd.ui.state import AppState, TrainingState, get_state, update
 from hsd.ui.state_parts import QUICK_TRAINING
 from hsd.ui.task_view import OWN, titles
 from hsd.ui.training_entries import Entry, entries_of, with_setting, without_model
+from hsd.ui.training_fields import Limits, checked_field, complaints, forget_wrong, number_at, read_fields
 from hsd.viz.palettes import MODELS as LOOKS
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ FIRST = ("epochs", "minutes", "batch_size", "lr")
 """Entries of the training that are always in view."""
 OF_RUN = ("lr", "weight_decay")
 """Entries of a model's config that the training's own ones replace, so that the form has them once."""
+MORE = "More of the training"
+OF_DATA = {widget_key(path) for path in ("training.samples", "training.nodes", "seed")}
 LABELS = {"lr": "learning rate", "n_train": "training samples used", "n_modes": "modes"}
 
 
@@ -111,7 +113,9 @@ def split_words(n: int) -> str:
 
 def form(start: Callable[[], None]) -> None:
     """All widgets of a new run, its button first; ``start`` is called when it is pressed."""
-    st.button("Start training", key="training:start", type="primary", width="stretch", on_click=start)
+    start_button("training:start", start, width="stretch")
+    for sentence in wrong_fields():
+        st.error(sentence)
     left, right = st.columns(2)
     left.button("Quick", key="training:quick", on_click=quick, width="stretch", help="A run of less than a minute.")
     right.button(
@@ -122,10 +126,9 @@ def form(start: Callable[[], None]) -> None:
     if name == OWN:
         task_files.file_box()
     else:
-        left, right = st.columns(2)
-        bound_number("Samples", "training.samples", 10, 100_000, 100, where=left)
-        bound_number("Nodes", "training.nodes", 100, 20_000, 100, where=right, help="Vertices aimed at.")
-        bound_number("Seed of the data", "seed", 0, 2**31 - 1, 1)
+        number_at("Samples", "training.samples", 100.0)
+        number_at("Nodes", "training.nodes", 100.0, help="Vertices aimed at.")
+        number_at("Seed of the data", "seed", 1.0)
         st.caption(split_words(get_state().training.samples))
     models = [name for name in LOOKS if name in known_models()]
     bound_selectbox("Model", "training.model", models, lambda m: LOOKS[m].name, on_change=forget_model)
@@ -136,20 +139,57 @@ def form(start: Callable[[], None]) -> None:
     entries = entries_of(training0)
     for entry in entries:
         if entry.name in FIRST:
-            entry_widget(entry, "", getattr(training, entry.name), own.get(entry.name))
+            entry_widget(entry, "", getattr(training, entry.name), "", own.get(entry.name))
     if training.minutes:
         st.caption(
             f"{training.minutes:g} minutes of computing take the place of the number of epochs; on a machine with "
             "other work they last longer by the clock."
         )
-    with st.expander("More of the training"):
-        for entry in entries:
-            if entry.name not in FIRST:
-                entry_widget(entry, "", getattr(training, entry.name), own.get(entry.name))
-        loss_widgets(training.loss or {})
-    with st.expander(f"Settings of {LOOKS[state.training.model].name}"):
-        for entry in entries_of(model0, OF_RUN):
-            entry_widget(entry, "model.", getattr(model, entry.name))
+    with opened(MORE, "more") as box:
+        if box.open:
+            for entry in entries:
+                if entry.name not in FIRST:
+                    entry_widget(entry, "", getattr(training, entry.name), MORE, own.get(entry.name))
+            loss_widgets(training.loss or {})
+    with opened(title := f"Settings of {LOOKS[state.training.model].name}", "settings") as box:
+        if box.open:
+            for entry in entries_of(model0, OF_RUN):
+                entry_widget(entry, "model.", getattr(model, entry.name), title)
+
+
+def opened(title: str, name: str):
+    """A box of fields that are made when it is opened: the browser looks at each field of the page again, hidden or
+    not, with every answer of the server, and so with every second of a run that is watched."""
+    return st.expander(title, key=f"training:{name}", on_change="rerun")
+
+
+def start_button(key: str, start: Callable[[], None], **more: Any) -> None:
+    """A button that starts what stands in the form, and nothing while a field holds what cannot be."""
+    wrong = bool(wrong_fields())
+    said = "Mend the marked fields first; Quick fills the whole form." if wrong else None
+    st.button(
+        "Start training", key=key, type="primary", disabled=wrong, help=said, on_click=start_as_shown, args=(start,),
+        **more,
+    )  # fmt: skip
+
+
+def start_as_shown(start: Callable[[], None]) -> None:
+    """The click may come together with what was typed just before it."""
+    read_fields()
+    if not wrong_fields():
+        start()
+
+
+def wrong_fields() -> list[str]:
+    """Sentences on the form's fields that hold what cannot be."""
+    choice = get_state().training
+    entries, own = entry_key(choice, ""), choice.task == OWN
+    return complaints(lambda key: key.startswith(entries) or (key in OF_DATA and not own))
+
+
+def entry_key(choice: TrainingState, name: str) -> str:
+    """Key of the widget of an entry."""
+    return f"training:{choice.task}:{choice.model}:{name}"
 
 
 def known_models() -> tuple[str, ...]:
@@ -159,40 +199,40 @@ def known_models() -> tuple[str, ...]:
     return tuple(MODELS)
 
 
-def entry_widget(entry: Entry, prefix: str, value: Any, own: float | None = None) -> None:
-    """One entry; ``own``: what an empty field stands for.  Raises InputError (bad_config) outside its bounds."""
+def entry_widget(entry: Entry, prefix: str, value: Any, box: str = "", own: float | None = None) -> None:
+    """One entry, in the box of that name; ``own``: what an empty field stands for.
+
+    Raises InputError (bad_config) outside its bounds.
+    """
     entry.check(value)
-    choice = get_state().training
     name, label = prefix + entry.name, LABELS.get(entry.name, entry.name.replace("_", " "))
-    key = f"training:{choice.task}:{choice.model}:{name}"
-    shown = ", ".join(map(str, value)) if entry.kind == "sizes" else value
-    fill(key, shown)
-    bind = {"key": key, "on_change": partial(entry_changed, key, name, entry), "help": literal(entry.help) or None}
-    if entry.kind == "switch":
-        st.toggle(label, shown, **bind)
-    elif entry.kind == "choice":
-        st.selectbox(label, entry.choices, entry.choices.index(shown), **bind)
-    elif entry.kind == "sizes":
-        st.text_input(label, shown, **bind)
-    elif entry.kind == "whole":
-        st.number_input(label, int(entry.low), int(entry.high), shown, 1, **bind)
-    else:
-        hint = None if own is None else f"the model's: {own:g}"
-        limits = float(entry.low), float(entry.high)
-        st.number_input(label, *limits, shown, step=None, format="%g", placeholder=hint, **bind)
-
-
-def entry_changed(key: str, name: str, entry: Entry) -> None:
-    if is_old(key):
+    key, said = entry_key(get_state().training, name), literal(entry.help) or None
+    if entry.kind in ("switch", "choice"):
+        fill(key, value)
+        bind = {"key": key, "on_change": entry_changed, "args": (key, name, entry.default), "help": said}
+        if entry.kind == "switch":
+            st.toggle(label, value, **bind)
+        else:
+            st.selectbox(label, entry.choices, entry.choices.index(value), **bind)
         return
-    value = st.session_state[key]
-    if entry.kind == "sizes":
-        parts = [p.strip() for p in value.split(",") if p.strip()]
-        if not parts or not all(p.isdigit() and int(p) for p in parts):
-            return  # the field shows the last good sizes again
-        value = [int(p) for p in parts]
-    settings = with_setting(get_state().training.settings, name, value, entry.default)
-    update(**{"training.settings": settings})
+    where = f"{box}, {label}" if box else label
+    hint = "" if own is None else f"the model's: {own:g}"
+    sizes = entry.kind == "sizes"
+    checked_field(
+        label, key, ", ".join(map(str, value)) if sizes else value, Limits(where, entry.low, entry.high, entry.kind),
+        lambda new: set_entry(name, new, entry.default), 1.0 if entry.kind == "whole" else None,
+        help=said, placeholder=hint or None,
+    )  # fmt: skip
+
+
+def entry_changed(key: str, name: str, default: Any) -> None:
+    if not is_old(key):
+        set_entry(name, st.session_state[key], default)
+
+
+def set_entry(name: str, value: Any, default: Any) -> None:
+    """Another value of an entry, among the settings."""
+    update(**{"training.settings": with_setting(get_state().training.settings, name, value, default)})
 
 
 def loss_widgets(weights: dict[str, float]) -> None:
@@ -204,7 +244,7 @@ def loss_widgets(weights: dict[str, float]) -> None:
     )
     for name, loss in LOSSES.items():
         entry = Entry(name, "number", 0.0, loss.formula, high=1000)
-        entry_widget(entry, "loss.", float(weights.get(name, 0.0)))
+        entry_widget(entry, "loss.", float(weights.get(name, 0.0)), MORE)
 
 
 def forget_model() -> None:
@@ -214,6 +254,7 @@ def forget_model() -> None:
 
 def quick() -> None:
     """The run that the page offers first."""
+    forget_wrong()
     first = TrainingState()
     update(
         **{
@@ -230,6 +271,7 @@ def full() -> None:
     """The chosen task's own sizes with the model's own settings."""
     from hsd.data.tasks import task
 
+    forget_wrong()
     changes: dict[str, Any] = {"training.settings": ()}
     choice = get_state().training
     if choice.task != OWN:
@@ -240,6 +282,7 @@ def full() -> None:
 
 def take_over(spec: RunSpec, **changes: Any) -> None:
     """Put the configuration of a run into the form, with other entries of the training config."""
+    forget_wrong()
     new: dict[str, Any] = {
         "training.model": spec.training.model,
         "training.settings": settings_of(replace(spec.training, **changes)),

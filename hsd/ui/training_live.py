@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import streamlit as st
@@ -18,12 +20,15 @@ from hsd.ui.training_form import take_over
 from hsd.ui.training_look import Look, scene_of, watcher
 from hsd.ui.training_runs import Run
 from hsd.ui.viewer import show
-from hsd.viz.training_figures import curve_figure, seconds_left, share_done, smoothed
+from hsd.viz.style import Ink
+from hsd.viz.training_figures import Curve, Entry, curve_figure, seconds_left, share_done, smoothed
 from hsd.viz.training_scene import relative_error
 
-POLL_SECONDS = 1.0
+POLL_SECONDS = 1.5
 SLOW_SECONDS = 5.0
 """The same for a run that is at rest and not finished: another visitor may resume or delete it."""
+BUNCH = 10
+"""Entries between epochs that are drawn at a time; one comes every half second."""
 IMPATIENT = 15.0
 """Seconds after which a run that was asked to end may be ended at once."""
 BUTTONS = {
@@ -37,7 +42,12 @@ BUTTONS = {
 
 
 def panel(run: Run) -> None:
-    """The live part of the page; asks again every second while something goes on, of a finished run not at all."""
+    """The live part of the page; asks again soon while something goes on, of a finished run not at all.
+
+    What it shows stays right until the next answer comes, so that it is not greyed meanwhile; what is left of another
+    run is.
+    """
+    st.html(f"<style>.st-key-{name_of(run.id)} [data-stale=true] {{ opacity: 1 !important; }}</style>")
     alive = run.status.is_alive
     polling = alive or st.session_state.get("training:pending", False)
     at_rest = None if run.status.state == "done" else SLOW_SECONDS
@@ -56,17 +66,32 @@ def _live(run_id: str, alive: bool, polling: bool) -> None:
             run_again()  # it was there when the page was drawn
         st.error(error.message)
         return
-    head(run)
-    numbers(run)
-    left, right = st.columns(2)
-    with left:
-        curves(state, run)
-    with right:
-        pending = sample(state, run)
+    with st.container(key=name_of(run_id)):
+        pending = draw(state, run)
     st.session_state["training:pending"] = pending
     moved = run.status.state != "done" and runs.states_of_all() != st.session_state.get(runs.SEEN)
     if run.status.is_alive != alive or (alive or pending) != polling or moved:
         run_again()
+
+
+def name_of(run_id: str) -> str:
+    """Key of what is shown of a run, as it is in the names of its style too."""
+    return f"training-live-{re.sub(r'[^a-zA-Z0-9_-]', '-', run_id)}"
+
+
+def draw(state: AppState, run: Run) -> bool:
+    """All from one reading of the run: state and buttons at once, then numbers and curves together, then the picture.
+
+    Returns whether a newer picture is being made.
+    """
+    head(run)
+    figure = figure_of(state, run) if run.log or run.steps else None
+    numbers(run)
+    left, right = st.columns(2)
+    with left:
+        curves(state, run, figure)
+    with right:
+        return sample(state, run)
 
 
 def actions_of(run: Run) -> tuple[str, ...]:
@@ -176,14 +201,32 @@ def shown_curves(state: AppState, run: Run) -> list[Run]:
 
 
 def figure_of(state: AppState, run: Run):
+    """The curves of the run and of those laid over it, made anew only where they differ."""
     choice = state.training
-    every = [r.curve for r in shown_curves(state, run)]
-    return curve_figure(every, choice.smooth, figure_ink(state), choice.log_x, choice.log_y)
+    every = [replace(r.curve, steps=drawn_steps(r)) for r in shown_curves(state, run)]
+    key = tuple((c.name, len(c.log), str(c.log[-1:]), str(c.steps[:1]), str(c.steps[-1:])) for c in every)
+    return _figure(key, choice.smooth, choice.log_x, choice.log_y, figure_ink(state), every)
 
 
-def curves(state: AppState, run: Run) -> None:
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _figure(key: tuple, smooth: float, log_x: bool, log_y: bool, ink: Ink, _every: list[Curve]):
+    return curve_figure(_every, smooth, ink, log_x, log_y)
+
+
+def drawn_steps(run: Run) -> tuple[Entry, ...]:
+    """Entries between epochs as they are drawn; while a run trains those of the epoch under way come in bunches, so
+    that the curve is not drawn anew with every one."""
+    steps = run.steps
+    if not run.status.is_alive:
+        return steps
+    ended = run.log[-1]["step"] if run.log else 0
+    new = sum(s["step"] > ended for s in steps)
+    return steps[: len(steps) - new % BUNCH] if new > BUNCH or run.log else steps
+
+
+def curves(state: AppState, run: Run, figure) -> None:
     """Errors and learning rate against epochs."""
-    if not run.log and not run.steps:
+    if figure is None:
         st.info(
             "The curves begin with the first steps. "
             + (
@@ -194,7 +237,7 @@ def curves(state: AppState, run: Run) -> None:
         )
         return
     st.plotly_chart(
-        figure_of(state, run), theme=None, key="training/curves",
+        figure, theme=None, key="training/curves",
         alt="Training loss, validation error and learning rate against epochs",
     )  # fmt: skip
     weight = state.training.smooth

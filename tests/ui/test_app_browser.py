@@ -10,6 +10,8 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 import pytest
 
+from tests.ui.conftest import serve
+
 PAGES = ("Mesh", "Harmonic Modes", "Hodge Decomposition", "Spectral Energy", "Tasks")
 ALL = (*PAGES, "Training", "Model Comparison", "Level Sets", "Benchmarks", "Learn")
 WHOLE = "mesh=annulus&n=300&k=1&bc=relative&modes=8&seed=5&unit=mm&scale=2.0"
@@ -208,3 +210,21 @@ def test_long_work_is_asked_for_runs_beside_the_page_survives_a_reload_and_is_ca
     page.get_by_text("The computation was cancelled.").wait_for(timeout=15_000)
     assert page.get_by_role("button", name="Compute").is_visible()
     assert page.locator("[data-testid=stException]").count() == 0
+
+
+def test_a_fresh_server_shows_no_names_of_files_before_the_navigation(tmp_path, context):
+    for address in serve("app.py", tmp_path):  # the first page of a server is where Streamlit lists the folder pages
+        page = context.new_page()
+        page.add_init_script(
+            """globalThis.__seen = new Set();
+            const note = () => document.querySelectorAll('[data-testid=stSidebarNavLink]')
+              .forEach(link => __seen.add(link.textContent.trim()));
+            new MutationObserver(note).observe(document, {childList: true, subtree: true, characterData: true});"""
+        )
+        page.goto(f"{address}/harmonic_modes?mesh=sphere&n=100&modes=4", timeout=120_000)
+        page.get_by_test_id("stSidebarNavLink").get_by_text("Learn", exact=True).wait_for(timeout=120_000)
+        still(page)
+        seen = page.evaluate("[...__seen]")  # the text of an icon is its name
+        page.close()
+        assert any(name.endswith("Harmonic Modes") for name in seen)
+        assert not [name for name in seen if name.endswith("harmonic modes") or name == "app"]

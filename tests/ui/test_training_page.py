@@ -72,7 +72,10 @@ def test_a_run_is_compared_on_a_sample_that_it_did_not_learn_from(sample, seed):
 
 
 def opened(**parameters) -> AppTest:
-    return page_of("training", 60, **parameters).run()
+    """The page by a link, the boxes of the form open."""
+    app = page_of("training", 60, **parameters)
+    app.session_state["training:more"] = app.session_state["training:settings"] = True
+    return app.run()
 
 
 def keys(app: AppTest) -> set[str]:
@@ -142,9 +145,9 @@ def test_the_form_writes_settings_that_differ_from_the_defaults_of_the_task(no_r
     widget(app, "training:torus_helmholtz:deeponet:model.branch").set_value("32, 16")
     good(app.run())
     assert "model.branch=[32, 16]" in state(app).training.settings
-    widget(app, "training:torus_helmholtz:deeponet:model.branch").set_value("wide")
-    good(app.run())
-    assert widget(app, "training:torus_helmholtz:deeponet:model.branch").value == "32, 16"
+    app = widget(app, "training:torus_helmholtz:deeponet:model.branch").set_value("wide").run()
+    assert len(app.error) == 1 and "“wide”" in app.error[0].value and "whole numbers" in app.error[0].value
+    assert "model.branch=[32, 16]" in state(app).training.settings
 
 
 def test_quick_and_full_size_and_a_link_without_settings(no_runs):
@@ -154,6 +157,84 @@ def test_quick_and_full_size_and_a_link_without_settings(no_runs):
     assert (state(app).training.samples, state(app).training.nodes) == (3000, 1800)
     good(press(app, "training:quick"))
     assert state(app).training.settings == QUICK_TRAINING and state(app).training.task == "ellipsoid_aerodynamics"
+
+
+ENTRY = "training:ellipsoid_aerodynamics:hsd:"
+WRONG = {
+    "state:training.samples": (999999999, "Samples: 999999999 cannot be; allowed is a whole number from 10 to 100000."),
+    "state:training.nodes": (1, "Nodes: 1 cannot be; allowed is a whole number from 100 to 20000."),
+    "state:seed": (-5, "Seed of the data: −5 cannot be; allowed is a whole number from 0 to 2147483647."),
+    f"{ENTRY}epochs": (0, "epochs: 0 cannot be; allowed is a whole number from 1 to 100000."),
+    f"{ENTRY}batch_size": (2.5, "batch size: 2.5 cannot be; allowed is a whole number from 1 to 8192."),
+    f"{ENTRY}lr": (-1, "learning rate: −1 cannot be; allowed is a number from 0 to 1."),
+    f"{ENTRY}loss.flux": (1e20, "More of the training, flux: 1e+20 cannot be; allowed is a number from 0 to 1000."),
+    f"{ENTRY}model.n_modes": (5000, "Settings of HSD, modes: 5000 cannot be; allowed is a whole number from "),
+}
+"""Fields of the form → what cannot stand in them, and what is said of it."""
+
+
+def test_no_field_of_the_page_has_limits_that_the_browser_keeps_to_itself(no_runs, aero):
+    finished(no_runs, "run-a", aero)
+    app = good(opened(run="run-a"))
+    fields = [w.proto for w in app.number_input]
+    assert len(fields) > 15 and "Validation sample" in {f.label for f in fields}
+    assert not [f.label for f in fields if f.has_min or f.has_max]
+    assert {f.data_type for f in fields} == {fields[0].FLOAT}, "a whole number beyond 2^53 is refused by the browser"
+
+
+@pytest.mark.parametrize("key", WRONG)
+def test_a_value_that_cannot_be_is_a_sentence_and_nothing_is_started(no_runs, key):
+    app = good(opened(train_nodes=300, train_device="cpu"))
+    before, (value, words) = state(app), WRONG[key]
+    app = widget(app, key).set_value(value).run()
+    assert [words in e.value for e in app.error] == [True], [e.value for e in app.error]
+    assert widget(app, key).value == value and widget(app, key).proto.icon, "the field shows another value, unmarked"
+    assert widget(app, "training:start").disabled and widget(app, "training:start2").disabled
+    assert state(app) == before and link_of(app)["train_nodes"] == "300", "what cannot be came into the link"
+    widget(app, "training:start").proto.disabled = False  # as of a browser that has not been told yet
+    app = press(app, "training:start")
+    assert jobs.runs() == []
+    good(press(app, "training:quick"))
+    assert widget(app, key).value != value and not widget(app, "training:start").disabled
+
+
+def test_every_wrong_field_has_its_sentence_until_it_is_mended_or_leaves_the_form(no_runs):
+    app = opened(train_nodes=300)
+    for key, (value, _) in WRONG.items():
+        widget(app, key).set_value(value)
+    app = app.run()
+    assert all(any(words in e.value for e in app.error) for _, words in WRONG.values()) and len(app.error) == len(WRONG)
+    app = widget(app, "state:training.nodes").set_value(400).run()
+    assert len(app.error) == len(WRONG) - 1 and state(app).training.nodes == 400
+    app = widget(app, "state:training.model").set_value("deeponet").run()  # another model has other entries
+    assert {e.value.partition(":")[0] for e in app.error} == {"Samples", "Seed of the data"}
+    app = press(app, "training:full")
+    assert not good(app).error and widget(app, "state:training.samples").value == state(app).training.samples
+
+
+def test_a_click_on_start_counts_with_what_was_typed_just_before(no_runs, monkeypatch):
+    monkeypatch.setattr("hsd.training.jobs._launch", lambda folder, threads, **_: jobs.status(folder))
+    for key, value in (("state:training.samples", 999999999), (f"{ENTRY}epochs", 0)):
+        app = good(opened(train_nodes=300, train_device="cpu"))
+        widget(app, key).set_value(value)
+        widget(app, "training:start").click()
+        app.run()
+        assert jobs.runs() == [] and len(app.error) == 1
+    app = good(opened(train_nodes=300, train_device="cpu"))
+    widget(app, f"{ENTRY}epochs").set_value(3)
+    widget(app, "training:start").click()
+    app.run()
+    assert [r.spec.training.epochs for r in training_runs.all_runs()] == [3]
+
+
+def test_a_validation_sample_that_cannot_be_is_a_sentence_and_the_form_stays_open(no_runs, aero):
+    finished(no_runs, "run-a", aero)
+    app = good(opened(run="run-a"))
+    app = widget(app, "state:training.sample").set_value(-3).run()
+    assert [e.value.partition(" cannot")[0] for e in app.error] == ["Validation sample: −3"]
+    assert state(app).training.sample == 0 and not widget(app, "training:start").disabled
+    good(widget(app, "state:training.sample").set_value(2).run())
+    assert state(app).training.sample == 2
 
 
 @pytest.mark.parametrize(
