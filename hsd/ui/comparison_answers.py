@@ -78,7 +78,7 @@ def ready_of(state: AppState, progress: Progress = _silent) -> Ready:
     choice = state.comparison
     device, note = comparison_models.device_of(choice.device)
     if choice.task == task_view.OWN:
-        progress(0.0, "Reading the sample")
+        progress(0.0, "reading the sample")
         loaded = task_view.file_sample_of(state.tasks.file, choice.sample)
         models, refused = comparison_models.chosen_models(loaded.task.family, choice.models, state.own_runs)
         ground = loaded.sample.ground
@@ -86,9 +86,9 @@ def ready_of(state: AppState, progress: Progress = _silent) -> Ready:
     models, refused = comparison_models.chosen_models(choice.task, choice.models, state.own_runs)
     nodes = choice.nodes or comparison_models.own_nodes(models)
     nodes = 0 if nodes == make_task(choice.task).config.n_nodes else nodes
-    progress(0.0, "Making the domain of the task")
+    progress(0.0, "making the domain of the task")
     task_view.ground_of(choice.task, nodes)
-    progress(0.0, "Computing the truth of the sample")
+    progress(0.0, "computing the truth of the sample")
     if choice.composed:
         task, ground = task_view.ground_of(choice.task, nodes)
         key = (choice.task, nodes, choice.composed)

@@ -12,7 +12,7 @@ from hsd.errors import HsdError
 from hsd.ui import comparison_answers as answers
 from hsd.ui import comparison_compose as compose
 from hsd.ui import comparison_view as view
-from hsd.ui import task_files
+from hsd.ui import task_files, task_view
 from hsd.ui.ahead import Wanted, ahead
 from hsd.ui.comparison_answers import Ready
 from hsd.ui.comparison_models import Model
@@ -40,6 +40,7 @@ class Subject:
         choice = state.comparison
         file = state.tasks.file if choice.task == OWN else ""
         self._panel = Panel(self.title, (choice.task, choice.nodes, file))
+        self._panel.head = task_view.titles().get(choice.task, "")
         key = answers.ready_key(state)
         try:
             found = self._panel.attend(("sample", *key), partial(answers.ready_of, state))

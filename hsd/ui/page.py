@@ -67,7 +67,7 @@ TIGHT = """
 """
 WAITING = """
 .stMainBlockContainer:has(.st-key-waiting-mesh, .st-key-waiting-answers) .st-key-subject { display: none; }
-.stMainBlockContainer:has(.st-key-waiting-mesh) :is(.st-key-head-mesh, .st-key-head-cells) { visibility: hidden; }
+.stMainBlockContainer:has(.st-key-waiting-mesh) :is(.st-key-head-mesh, .st-key-head-cells) { display: none; }
 """
 """While hsd.ui.comparison_wait has such a panel, what is of another mesh than the one computed is not to be seen."""
 

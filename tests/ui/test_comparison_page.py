@@ -22,13 +22,13 @@ from hsd.models.fno3d import FNO3D
 from hsd.training.checkpoint import save_checkpoint
 from hsd.training.evaluate import yardstick_of
 from hsd.training.predictor import load, predictor_on
-from hsd.ui import comparison_answers, comparison_compose, comparison_models, store
+from hsd.ui import comparison_answers, comparison_compose, comparison_models, comparison_tables, store
 from hsd.ui import comparison_export as export
 from hsd.ui.comparison_tabs import number_format
 from hsd.ui.comparison_work import Cost
 from hsd.ui.state import AppState, changed
 from tests.ui.app_pages import good, page_of, press, said, scene
-from tests.ui.checkpoints import domain_of, make_checkpoints, save
+from tests.ui.checkpoints import NODES, domain_of, make_checkpoints, save
 
 pytestmark = pytest.mark.usefixtures("model_pages")
 LABELS = ("hsd", "fno3d", "deeponet")
@@ -411,6 +411,18 @@ def test_the_picture_says_which_models_were_trained_on_another_mesh(root):
     words = scene(good(opened(remesh=500)))
     assert "Trained on another mesh than this one of" in words and ": all on one of " in words
     assert "The mesh" not in words  # a resolution of the same shape
+
+
+@pytest.mark.parametrize("remesh", [NODES, 500])
+def test_the_table_of_the_test_set_says_of_which_mesh_it_is(root, monkeypatch, remesh):
+    make_checkpoints(root, QUICK)
+    monkeypatch.setattr(comparison_tables, "test_scores", lambda model: {"relative_l2": 0.125})
+    app = opened(remesh=remesh)
+    app.session_state["comparison/tabs7"] = "Test set"
+    n, shown = domain_of(QUICK).n_vertices, task(QUICK).mesh(remesh).complex.n_vertices
+    words = said(good(app.run()), ("caption",))
+    assert f"on the mesh of training, {n} vertices" in words and set(table(app, "Relative L²").values()) == {0.125}
+    assert (f"not on the one shown ({shown})" in words) == (remesh != NODES)
 
 
 def test_the_picture_says_what_another_shape_may_make_wrong(tmp_path, monkeypatch):
