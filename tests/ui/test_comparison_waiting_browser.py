@@ -18,7 +18,7 @@ def slow_server(tmp_path_factory):
     folder = tmp_path_factory.mktemp("slow")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HSD_CHECKPOINTS", str(make_checkpoints(folder / "ckpt", MODEL_TASK, LABELS)))
-        patch.setenv("SLOW_SECONDS", "9")
+        patch.setenv("SLOW_SECONDS", "4")
         yield from serve("tests/ui/comparison_slow_app.py", folder)
 
 
@@ -43,7 +43,7 @@ def test_a_click_lets_the_computation_go_on_and_what_is_of_another_mesh_is_hidde
     assert panel["y"] >= title["y"] + title["height"]  # nothing is drawn over the title
     view.locator(".hsd-viewer[data-state=rest]").wait_for(timeout=150_000)
     page.ready()
-    old = view.get_by_text("content ", exact=False).or_(view.get_by_text("The mesh has no boundary")).first
+    old = view.locator("[data-testid=stCaptionContainer]", has_text="The mesh has no boundary").first
     old.wait_for(timeout=10_000)
     assert view.locator(WAITING).count() == 0 and view.locator(".hsd-viewer").is_visible()
     badge = view.locator(".st-key-head-mesh").inner_text()
@@ -52,7 +52,6 @@ def test_a_click_lets_the_computation_go_on_and_what_is_of_another_mesh_is_hidde
     view.locator(WAITING).wait_for(timeout=30_000)
     for element in (old, view.locator(".hsd-viewer"), view.get_by_role("tab", name="Test set")):
         assert not element.is_visible()
-    assert begun_and_seconds(page)[1] == 2  # on another mesh
     assert view.locator(".st-key-head-mesh").inner_text() != badge
     before = begun_and_seconds(page)
     view.get_by_role("button", name="View").click()
