@@ -62,7 +62,7 @@ def test_a_click_lets_the_computation_go_on_and_what_is_of_another_mesh_is_hidde
     assert view.locator(".st-key-head-mesh").inner_text() != badge
     before = begun_and_seconds(page)
     view.get_by_role("button", name="View").click()
-    view.get_by_text("Presenter mode").click()  # changes nothing that is computed
+    view.get_by_text("Presenter mode: big type").click()  # changes nothing that is computed
     view.locator("[data-testid=stSidebar]").wait_for(state="hidden", timeout=20_000)
     after = begun_and_seconds(page)
     assert after[:2] == before[:2] and after[2] >= before[2]
