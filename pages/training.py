@@ -16,7 +16,7 @@ from hsd.ui.page import Domain, device_words, page
 from hsd.ui.state import get_state, update
 from hsd.ui.task_view import OWN, loaded, place_of
 from hsd.ui.training_fields import complaints, number_at
-from hsd.ui.training_form import form, quick, settings_of, spec_of, start_button, take_over
+from hsd.ui.training_form import form, quick, settings_of, spec_of, start_button, take_over, wrong_fields
 from hsd.ui.viewer import show
 from hsd.viz.task_scene import picture_of, scene_of
 from hsd.viz.training_figures import differing
@@ -35,6 +35,8 @@ def controls(notes) -> None:
         except HsdError as error:
             wrong = error
     with notes:
+        for sentence in wrong_fields():  # here, as the form may be scrolled past its button
+            st.error(sentence)
         if wrong is not None:
             st.error(wrong.message)
             st.button("Use the first settings", key="training:reset", on_click=quick)

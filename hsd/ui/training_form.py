@@ -114,8 +114,6 @@ def split_words(n: int) -> str:
 def form(start: Callable[[], None]) -> None:
     """All widgets of a new run, its button first; ``start`` is called when it is pressed."""
     start_button("training:start", start, width="stretch")
-    for sentence in wrong_fields():
-        st.error(sentence)
     left, right = st.columns(2)
     left.button("Quick", key="training:quick", on_click=quick, width="stretch", help="A run of less than a minute.")
     right.button(
