@@ -132,6 +132,6 @@ def read_value(text: str) -> Any:
             number = kind(text)
         except ValueError:
             continue
-        is_power = kind is float and "e" in text.lower() and number.is_integer()  # 1e5 may be asked for as a number of
-        return int(number) if is_power else number
+        is_count = kind is float and "e" in text.lower() and number.is_integer()  # epochs=1e5 is a whole number
+        return int(number) if is_count else number
     return text
