@@ -10,6 +10,7 @@ from pathlib import Path
 import streamlit as st
 
 from hsd.ui import comparison_models
+from hsd.ui.viewer.assets import ensure_static
 
 st.set_page_config(layout="wide")
 
@@ -30,5 +31,6 @@ def slow_down() -> None:
     comparison_models.prepare = slowly
 
 
+ensure_static(Path(__file__).parent)  # Streamlit serves the folder beside the script
 slow_down()
 runpy.run_path(str(Path(__file__).parents[2] / "pages" / "model_comparison.py"))
