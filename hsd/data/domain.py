@@ -264,7 +264,7 @@ class Domain:
             out.append(parts.transpose(3, 0, 2, 1).reshape(len(some), n_target, len(stack) * n_solved))
         return np.concatenate(out)
 
-    def fiber_sum(self, forms: np.ndarray, weights: np.ndarray, block: int = 128) -> np.ndarray:
+    def fiber_sum(self, forms: np.ndarray, weights: torch.Tensor, block: int = 128) -> np.ndarray:
         """Σ_i w_i of the resolvent features i, by one solve a resolvent instead of one a feature.
 
         (B, N_s), weights (3 (1 + lifts),) in the order of :meth:`fiber_features` → (B, N_t) float32, equal to
@@ -273,7 +273,7 @@ class Domain:
         n_solved = self._features.n_resolvents
         if not n_solved:
             return np.zeros((len(forms), self.arrays["target/modes"].shape[0]), np.float32)
-        table = np.asarray(weights, float).reshape(-1, n_solved)  # (1 + lifts, 3)
+        table = weights.detach().double().cpu().numpy().reshape(-1, n_solved)  # (1 + lifts, 3)
         out = []
         for i in range(0, len(forms), block):
             stack = self._lifted(np.asarray(forms[i : i + block], float), len(table) - 1)

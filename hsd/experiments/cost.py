@@ -105,7 +105,7 @@ def solves_of(trainer: Trainer, size: int, training: bool) -> Callable[[], objec
     source = samples.batch.source[torch.arange(size) % len(samples)].double().cpu().numpy()
     if training:
         return lambda: samples.domain.fiber_features(source, lifts)
-    return lambda: samples.domain.fiber_sum(source, weights.detach().double().cpu().numpy())
+    return lambda: samples.domain.fiber_sum(source, weights)
 
 
 # ---- one model, in its own process -------------------------------------------------------------------------------

@@ -100,7 +100,7 @@ class Predictor:
         weights = self.model.fiber_weights
         if weights is not None:
             with np.errstate(all="ignore"):  # what float32 does not hold, the check of the prediction says
-                beyond = domain.fiber_sum(plain, weights.detach().double().cpu().numpy())
+                beyond = domain.fiber_sum(plain, weights)
             batch = replace(batch, fiber_sum=torch.as_tensor(beyond).to(batch.source))
         return batch
 

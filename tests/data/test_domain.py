@@ -138,7 +138,7 @@ def test_the_sum_of_fiber_features_takes_one_solve_a_resolvent_and_is_their_prod
     expected = features @ weights[: features.shape[2]]
     solves, solved = [], type(builder)._solved
     monkeypatch.setattr(type(builder), "_solved", lambda *a: solves.append(a[2].shape[1]) or solved(*a))
-    found = domain.fiber_sum(forms, weights, block=3)
+    found = domain.fiber_sum(forms, torch.as_tensor(weights), block=3)
     assert found.shape == expected.shape and found.dtype == np.float32
     size = np.abs(features).max(initial=0.0)
     assert np.abs(found - expected).max() <= 2e-6 * size * np.abs(weights).sum()

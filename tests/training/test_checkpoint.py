@@ -89,8 +89,8 @@ def test_on_another_resolution_a_predictor_works_in_the_scales_of_its_mesh_of_tr
     assert there is not other.domain and other.own(other.domain) is there
     plain = other.normaliser.apply(other.source_key, source)
     batch = Batch.of_arrays(there, plain, None, {})
-    weights = other.model.fiber_weights.detach().double().numpy()
-    batch = replace(batch, fiber_sum=torch.as_tensor(there.fiber_sum(plain, weights)).to(batch.source))
+    beyond = there.fiber_sum(plain, other.model.fiber_weights)
+    batch = replace(batch, fiber_sum=torch.as_tensor(beyond).to(batch.source))
     with torch.no_grad():
         wanted = other.normaliser.invert("target", other.model(batch, there).forms.double().numpy())
     found = other(other.domain, source, {}).forms
