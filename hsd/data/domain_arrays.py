@@ -253,10 +253,9 @@ class Builder:
         return self._scaled(self.resolvent(j, forms))
 
     def _beyond(self, every: list[np.ndarray]) -> np.ndarray:
-        """Forms of the target (N_t, m) each → (N_t, n, m), beyond its modes: (I − ΦΦᵀ⋆), twice, of all at once."""
+        """Forms of the target (N_t, m) each → (N_t, n, m), beyond its modes: (I − ΦΦᵀ⋆) of all at once."""
         forms = np.concatenate(every, axis=1)
-        for _ in range(2):
-            forms -= self.target.modes @ self.target.coefficients(forms)
+        forms -= self.target.modes @ self.target.coefficients(forms)
         return forms.reshape(len(forms), len(every), -1)
 
     def fiber(self, forms: np.ndarray) -> np.ndarray:
