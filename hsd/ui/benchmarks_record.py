@@ -25,6 +25,8 @@ CLEARED = "benchmarks/cleared"
 SMALL = ("exact", "coexact", "harmonic", "mass drift", "flux drift", "source", "MSE", "paper's MSE")
 WHOLE = ("parameters", "samples", "epochs", "MB", "GPU MB", "vertices", "seeds", "samples a step")
 ONE_DIGIT = ("training s", "preparation s", "forward ms", "core-min", "s an epoch", "CPU ms", "step ms")
+WIDTHS = {"mesh": 105, "config": 320}
+"""Of texts that are wider than what the browser sees of them first."""
 
 
 def column_config(table: Table) -> dict[str, Any]:
@@ -33,6 +35,8 @@ def column_config(table: Table) -> dict[str, Any]:
     for name in table:
         if name in (MODEL, "variant"):  # as wide as "copy of the input", "grid fiber, without projection"
             out[name] = st.column_config.TextColumn(pinned=True, width=135 if name == MODEL else 215)
+        elif name in WIDTHS:
+            out[name] = st.column_config.TextColumn(width=WIDTHS[name])
         elif name in WHOLE:
             out[name] = st.column_config.NumberColumn(format="localized")
         elif name in ONE_DIGIT:

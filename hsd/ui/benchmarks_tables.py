@@ -192,15 +192,14 @@ def limit_words(runs: Sequence[Run], part: str) -> list[str]:
         "HSD holds the form of the equation's solution operator and learns its strengths; the baselines know the "
         "equation by its samples alone."
     ]
-    most: dict[str, int] = {}
-    for run in runs:
-        if run.record.get(part) and run.record["model"] in BASELINES:
-            model = run.record["model"]
-            most[model] = max(run.record["training"]["epochs"], most.get(model, 0))
-    few = [LOOKS[model].name for model, epochs in most.items() if epochs < FEW_EPOCHS]
+    counted = [run for run in runs if run.record.get(part) and run.record["model"] in BASELINES]
+    few = [run for run in counted if run.record["training"]["epochs"] < FEW_EPOCHS]
     if few:
-        names = " and ".join([", ".join(few[:-1]), few[-1]] if few[1:] else few)
-        out.append(f"{names} had fewer than {FEW_EPOCHS} epochs: what the budget gives, not what they reach.")
+        longer = {run.record["model"] for run in counted if run not in few}
+        models = dict.fromkeys(run.record["model"] for run in few)
+        names = [LOOKS[model].name + (" (its shorter row)" if model in longer else "") for model in models]
+        joined = " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+        out.append(f"{joined} had fewer than {FEW_EPOCHS} epochs: what the budget gives, not what they reach.")
     return out
 
 
@@ -211,13 +210,17 @@ def tie_words(runs: Sequence[Run], part: str, found: Mapping[str, Any] | None) -
         return ""
     best = margin["best_baseline"]
     errors = {"hsd": _errors(runs, part, "hsd", None), best: _errors(runs, part, best, margin["minutes"])}
-    spreads = [float(np.std(values, ddof=1)) for values in errors.values() if len(values) > 1]
+    spreads = {label: float(np.std(values, ddof=1)) for label, values in errors.items() if len(values) > 1}
     if not spreads:
         return ""
     gap = abs(float(np.mean(errors["hsd"]) - np.mean(errors[best])))
-    words = "more than" if gap > max(spreads) else "a tie, less than"
-    spread = f"{max(spreads):.2g}"
-    return f"The gap in rel. L², {gap:.2g} between means over seeds, is {words} one standard deviation ({spread})."
+    widest = max(spreads, key=spreads.get)
+    words = "more than" if gap > spreads[widest] else "a tie, less than"
+    alone = "".join(f"; {title_of(label)}'s row is of one seed" for label in errors if label not in spreads)
+    return (
+        f"The gap in rel. L², {gap:.2g}, is {words} one standard deviation over seeds "
+        f"({spreads[widest]:.2g}, {title_of(widest)}{alone})."
+    )
 
 
 def _errors(runs: Sequence[Run], part: str, label: str, minutes: float | None) -> list[float]:

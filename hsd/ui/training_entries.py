@@ -36,12 +36,16 @@ HIGHS = {
 }
 """Largest values that a form takes; AdamW moves every weight by about lr a step, so beyond 1 nothing is learned."""
 HIGH = 8192
+ABOVE_ZERO = ("lr", "clip", "radius")
 ZERO = re.compile(r"(?<![\d.])0(?![\d.])")
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry of a config.  kind : one of KINDS' values;  choices : of a "choice";  low, high : of numbers."""
+    """One entry of a config.
+
+    kind : one of KINDS' values;  choices : of a "choice";  low, high : of numbers;  above : low itself is left out
+    """
 
     name: str
     kind: str
@@ -50,10 +54,21 @@ class Entry:
     choices: tuple[str, ...] = ()
     low: float = 0
     high: float = HIGH
+    above: bool = False
 
     def check(self, value: Any) -> None:
-        """Raises InputError (bad_config) for numbers that the form does not take."""
+        """Raises InputError (bad_config) for what a field of this kind cannot show, and numbers it does not take."""
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        can_be_shown = {
+            "switch": isinstance(value, bool),
+            "whole": is_number,
+            "number": is_number,
+            "optional": is_number or value is None,
+            "choice": value in self.choices,
+            "sizes": isinstance(value, list | tuple),
+        }
+        if not can_be_shown[self.kind]:
+            raise InputError(f"{self.name} cannot be {value!r}.", "bad_config")
         if is_number and not self.low <= value <= self.high:
             raise InputError(
                 f"{self.name} must lie between {self.low:g} and {self.high:g}; got {value:g}.", "bad_config"
@@ -86,7 +101,8 @@ def entries_of(config: Any, leave_out: Sequence[str] = ()) -> tuple[Entry, ...]:
         if kind == "choice" and default not in choices:
             continue
         may_be_zero = default == 0 or bool(ZERO.search(said)) or kind in ("number", "optional")
-        out.append(Entry(f.name, kind, default, said, choices, 0 if may_be_zero else 1, HIGHS.get(f.name, HIGH)))
+        low, high = 0 if may_be_zero else 1, HIGHS.get(f.name, HIGH)
+        out.append(Entry(f.name, kind, default, said, choices, low, high, f.name in ABOVE_ZERO))
     return tuple(out)
 
 
@@ -99,6 +115,14 @@ def as_text(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "[" + ", ".join(str(int(v)) for v in value) + "]"
     return repr(value) if isinstance(value, float) else str(value)
+
+
+def values_of(settings: Sequence[str]) -> dict[str, Any]:
+    """Key → value of settings, whether or not there can be a config with them."""
+    from hsd.training.config import read_value
+
+    pairs = (text.partition("=") for text in settings)
+    return {key: read_value(text) for key, _, text in pairs}
 
 
 def with_setting(settings: Sequence[str], key: str, value: Any, default: Any) -> tuple[str, ...]:

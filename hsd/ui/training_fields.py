@@ -27,12 +27,14 @@ class Limits:
 
     name : of the field, and where it is;  low, high : of numbers, ends included
     kind : "whole", "number", "optional" (or empty), "sizes" (whole numbers with commas between, in a field for text)
+    above : ``low`` itself is left out
     """
 
     name: str
     low: float
     high: float
     kind: str = "whole"
+    above: bool = False
 
     def read(self, raw: Any) -> Any:
         """The value that stands in the field.  Raises InputError (bad_number) with the sentence for the visitor."""
@@ -43,9 +45,12 @@ class Limits:
         elif raw is None:
             if self.kind == "optional":
                 return None
-        elif self.low <= raw <= self.high and (self.kind != "whole" or raw == int(raw)):
+        elif self._holds(raw) and (self.kind != "whole" or raw == int(raw)):
             return int(raw) if self.kind == "whole" else float(raw)
         raise InputError(f"{self.name}: {said(raw)} cannot be; allowed is {self.allowed()}.", "bad_number")
+
+    def _holds(self, number: float) -> bool:
+        return self.low <= number <= self.high and not (self.above and number == self.low)
 
     def allowed(self) -> str:
         """In words."""
@@ -55,6 +60,8 @@ class Limits:
             "optional": "a number",
             "sizes": "a list of whole numbers with commas between, each",
         }[self.kind]
+        if self.above:
+            return f"{what} above {self.low:.15g}, up to {self.high:.15g}"
         return f"{what} from {self.low:.15g} to {self.high:.15g}"
 
 

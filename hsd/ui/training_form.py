@@ -11,14 +11,14 @@ import streamlit as st
 
 from hsd.data import trainable
 from hsd.data.splits import split_sizes
-from hsd.errors import InputError
+from hsd.errors import HsdError, InputError
 from hsd.ui import task_files
 from hsd.ui.bound import bound_segments, bound_selectbox, fill, is_old, widget_key
 from hsd.ui.markdown import literal
 from hsd.ui.state import AppState, TrainingState, get_state, update
 from hsd.ui.state_parts import QUICK_TRAINING
 from hsd.ui.task_view import OWN, titles
-from hsd.ui.training_entries import Entry, entries_of, with_setting, without_model
+from hsd.ui.training_entries import Entry, entries_of, values_of, with_setting, without_model
 from hsd.ui.training_fields import Limits, checked_field, complaints, forget_wrong, number_at, read_fields
 from hsd.viz.palettes import MODELS as LOOKS
 
@@ -54,6 +54,15 @@ def configs(state: AppState) -> tuple[TrainingConfig, ModelConfig]:
 def defaults(state: AppState) -> tuple[TrainingConfig, ModelConfig]:
     """The same without settings: what the chosen model has on the chosen task."""
     return configs(replace(state, training=replace(state.training, settings=())))
+
+
+def refusal(state: AppState) -> HsdError | None:
+    """Why there is no such config: entries that do not go together, or a link with what cannot be."""
+    try:
+        configs(state)
+    except HsdError as error:
+        return error
+    return None
 
 
 def task_name(choice: TrainingState) -> str | None:
@@ -112,7 +121,10 @@ def split_words(n: int) -> str:
 
 
 def form(start: Callable[[], None]) -> None:
-    """All widgets of a new run, its button first; ``start`` is called when it is pressed."""
+    """All widgets of a new run, its button first; ``start`` is called when it is pressed.
+
+    Raises HsdError, in the end where a field can show the entry that is wrong, where the settings cannot be.
+    """
     start_button("training:start", start, width="stretch")
     left, right = st.columns(2)
     left.button("Quick", key="training:quick", on_click=quick, width="stretch", help="A run of less than a minute.")
@@ -132,27 +144,38 @@ def form(start: Callable[[], None]) -> None:
     bound_selectbox("Model", "training.model", models, lambda m: LOOKS[m].name, on_change=forget_model)
     bound_segments("Device", "training.device", DEVICES, DEVICES.get)
     state = get_state()
-    (training, model), (training0, model0) = configs(state), defaults(state)
+    (training0, model0), wrong = defaults(state), refusal(state)
     own = {"lr": model0.lr, "weight_decay": model0.weight_decay}
-    entries = entries_of(training0)
+    entries, entered = entries_of(training0), values_of(state.training.settings)
+
+    def field(entry: Entry, prefix: str = "", box: str = "") -> None:
+        value = entered.get(prefix + entry.name, entry.default)
+        try:
+            entry.check(value)
+        except InputError as error:
+            raise (wrong or error) from error
+        entry_widget(entry, prefix, value, box, None if prefix else own.get(entry.name))
+
     for entry in entries:
         if entry.name in FIRST:
-            entry_widget(entry, "", getattr(training, entry.name), "", own.get(entry.name))
-    if training.minutes:
+            field(entry)
+    if minutes := entered.get("minutes"):
         st.caption(
-            f"{training.minutes:g} minutes of computing take the place of the number of epochs; on a machine with "
+            f"{minutes:g} minutes of computing take the place of the number of epochs; on a machine with "
             "other work they last longer by the clock."
         )
     with opened(MORE, "more") as box:
         if box.open:
             for entry in entries:
                 if entry.name not in FIRST:
-                    entry_widget(entry, "", getattr(training, entry.name), MORE, own.get(entry.name))
-            loss_widgets(training.loss or {})
+                    field(entry, box=MORE)
+            loss_widgets(field)
     with opened(title := f"Settings of {LOOKS[state.training.model].name}", "settings") as box:
         if box.open:
             for entry in entries_of(model0, OF_RUN):
-                entry_widget(entry, "model.", getattr(model, entry.name), title)
+                field(entry, "model.", title)
+    if wrong is not None:  # last, so that the entry that is wrong can be mended in its field
+        raise wrong
 
 
 def opened(title: str, name: str):
@@ -163,7 +186,7 @@ def opened(title: str, name: str):
 
 def start_button(key: str, start: Callable[[], None], **more: Any) -> None:
     """A button that starts what stands in the form, and nothing while a field holds what cannot be."""
-    wrong = bool(wrong_fields())
+    wrong = bool(wrong_fields() or refusal(get_state()))
     said = "Mend the marked fields first; Quick fills the whole form." if wrong else None
     st.button(
         "Start training", key=key, type="primary", disabled=wrong, help=said, on_click=start_as_shown, args=(start,),
@@ -174,7 +197,7 @@ def start_button(key: str, start: Callable[[], None], **more: Any) -> None:
 def start_as_shown(start: Callable[[], None]) -> None:
     """The click may come together with what was typed just before it."""
     read_fields()
-    if not wrong_fields():
+    if not wrong_fields() and refusal(get_state()) is None:
         start()
 
 
@@ -198,11 +221,7 @@ def known_models() -> tuple[str, ...]:
 
 
 def entry_widget(entry: Entry, prefix: str, value: Any, box: str = "", own: float | None = None) -> None:
-    """One entry, in the box of that name; ``own``: what an empty field stands for.
-
-    Raises InputError (bad_config) outside its bounds.
-    """
-    entry.check(value)
+    """One entry, in the box of that name; ``own``: what an empty field stands for."""
     name, label = prefix + entry.name, LABELS.get(entry.name, entry.name.replace("_", " "))
     key, said = entry_key(get_state().training, name), literal(entry.help) or None
     if entry.kind in ("switch", "choice"):
@@ -217,7 +236,8 @@ def entry_widget(entry: Entry, prefix: str, value: Any, box: str = "", own: floa
     hint = "" if own is None else f"the model's: {own:g}"
     sizes = entry.kind == "sizes"
     checked_field(
-        label, key, ", ".join(map(str, value)) if sizes else value, Limits(where, entry.low, entry.high, entry.kind),
+        label, key, ", ".join(map(str, value)) if sizes else value,
+        Limits(where, entry.low, entry.high, entry.kind, entry.above),
         lambda new: set_entry(name, new, entry.default), 1.0 if entry.kind == "whole" else None,
         help=said, placeholder=hint or None,
     )  # fmt: skip
@@ -233,7 +253,7 @@ def set_entry(name: str, value: Any, default: Any) -> None:
     update(**{"training.settings": with_setting(get_state().training.settings, name, value, default)})
 
 
-def loss_widgets(weights: dict[str, float]) -> None:
+def loss_widgets(field: Callable[[Entry, str, str], None]) -> None:
     """Weights of the loss terms; none: the relative error of the form."""
     from hsd.metrics.losses import LOSSES
 
@@ -241,8 +261,7 @@ def loss_widgets(weights: dict[str, float]) -> None:
         literal("Weights of the loss; all zero: ‖ω_p − ω_g‖_⋆ / ‖ω_g‖_⋆, or of node values for models without forms.")
     )
     for name, loss in LOSSES.items():
-        entry = Entry(name, "number", 0.0, loss.formula, high=1000)
-        entry_widget(entry, "loss.", float(weights.get(name, 0.0)), MORE)
+        field(Entry(name, "number", 0.0, loss.formula, high=1000), "loss.", MORE)
 
 
 def forget_model() -> None:

@@ -172,7 +172,7 @@ def then_again(action: Callable, *args, **changes) -> None:
 def numbers(run: Run) -> None:
     """Where the run is, in numbers."""
     last = run.log[-1] if run.log else None
-    step = run.steps[-1] if run.steps else None
+    step = max((entries[-1] for entries in (run.log, run.steps) if entries), key=lambda e: e["step"], default=None)
     total = run.spec.training.epochs if not run.spec.training.minutes else None
     found = {
         "Epoch": f"{len(run.log)} / {total}" if total else str(len(run.log)),

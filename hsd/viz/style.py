@@ -87,10 +87,10 @@ def styled(figure: go.Figure, ink: Ink, height: int = 360, x: str = "", y: str =
 
 
 def log_ticks(low: float, high: float) -> dict:
-    """A logarithmic axis from low to high (both > 0): ticks at 1, 2, 5 on short ranges, powers of ten on long ones."""
+    """A logarithmic axis from low to high (both > 0): ticks at 1, 2, 5 up to three decades, powers of ten beyond."""
     powers = np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
     decades = np.log10(high / low)
-    digits = (1, 2, 5) if decades < 2.5 else (1,)
+    digits = (1, 2, 5) if decades < 3 else (1,)
     values = np.array([d * 10.0**p for p in powers for d in digits])
     values = values[(values > low * 0.7) & (values < high * 1.4)]
     if len(values) < 3:

@@ -7,6 +7,7 @@ import io
 import json
 import subprocess
 import sys
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 
@@ -254,7 +255,8 @@ def test_a_margin_within_the_spread_over_seeds_is_a_tie(gap, words):
         runs.append(data.run_of(record))
     found = tables.standing_of(runs, TASK, "test")
     assert tables.tie_words(runs, "test", found) == (
-        f"The gap in rel. L², {gap:.2g} between means over seeds, is {words} one standard deviation (0.001)."
+        f"The gap in rel. L², {gap:.2g}, is {words} one standard deviation over seeds (0.001, HSD; FNO-3D's row is of "
+        "one seed)."
     )
     assert tables.tie_words([runs[0], runs[-1]], "test", found) == ""
 
@@ -269,6 +271,9 @@ def test_what_ranks_do_not_say_names_the_baselines_of_few_epochs_on_that_part():
     assert "samples alone" in built and few.startswith("GNOT and HAMLET had fewer than 20 epochs")
     assert tables.limit_words(runs[:3], "test")[1].startswith("GNOT had")
     assert tables.limit_words(runs[:2], "test") == [built]
+    short = deepcopy(runs[1].record)
+    short["training"]["epochs"] = 1
+    assert tables.limit_words([data.run_of(short), runs[1]], "test")[1].startswith("FNO-3D (its shorter row) had")
 
 
 # ---- ablations, cost, transfer -----------------------------------------------------------------------------------

@@ -166,7 +166,8 @@ WRONG = {
     "state:seed": (-5, "Seed of the data: −5 cannot be; allowed is a whole number from 0 to 2147483647."),
     f"{ENTRY}epochs": (0, "epochs: 0 cannot be; allowed is a whole number from 1 to 100000."),
     f"{ENTRY}batch_size": (2.5, "batch size: 2.5 cannot be; allowed is a whole number from 1 to 8192."),
-    f"{ENTRY}lr": (-1, "learning rate: −1 cannot be; allowed is a number from 0 to 1."),
+    f"{ENTRY}lr": (0, "learning rate: 0 cannot be; allowed is a number above 0, up to 1."),
+    f"{ENTRY}weight_decay": (-1, "weight decay: −1 cannot be; allowed is a number from 0 to 10."),
     f"{ENTRY}loss.flux": (1e20, "More of the training, flux: 1e+20 cannot be; allowed is a number from 0 to 1000."),
     f"{ENTRY}model.n_modes": (5000, "Settings of HSD, modes: 5000 cannot be; allowed is a whole number from "),
 }
@@ -245,12 +246,31 @@ def test_a_validation_sample_that_cannot_be_is_a_sentence_and_the_form_stays_ope
         ("model.wings=2", "wings"),
         ("lr=8000", "between 0 and 1"),
         ("epochs=1000000000", "100000"),
+        ("lr=quick", "lr must be a number above 0"),
+        ("model.layers=wide", "whole number"),
     ],
 )
 def test_settings_of_a_link_that_cannot_be_are_a_sentence_with_a_way_back(no_runs, settings, words):
     app = opened(train_nodes=300, train_set=settings)
     assert not app.exception and words in app.error[0].value
     good(press(app, "training:reset"))
+
+
+def test_entries_that_do_not_go_together_are_mended_in_their_fields(no_runs):
+    app, name = good(opened(train_nodes=300, train_model="gnot", train_set="")), "training:ellipsoid_aerodynamics:gnot:"
+    before = state(app)
+    app = widget(app, name + "model.heads").set_value(5).run()
+    assert [e.value for e in app.error] == ["The model's heads must divide its width; got 5 and 48."]
+    assert widget(app, "training:start").disabled and widget(app, name + "model.heads").value == 5
+    assert widget(app, name + "lr").label and state(app).training.settings == (
+        *before.training.settings,
+        "model.heads=5",
+    )
+    widget(app, "training:start").proto.disabled = False
+    press(app, "training:start")
+    assert jobs.runs() == []
+    good(widget(app, name + "model.width").set_value(60).run())
+    assert not widget(app, "training:start").disabled
 
 
 def test_widgets_are_told_their_values_again_after_a_run_that_a_click_broke_off(no_runs):

@@ -102,9 +102,12 @@ def test_figures_are_small_and_follow_the_theme():
     assert ink_of("auto", dark=True) == DARK and ink_of("auto") == ink_of("light") == LIGHT
 
 
-@pytest.mark.parametrize(("low", "high"), [(1e-16, 1.0), (0.1, 1.3), (1.0, 40.0), (1e-3, 2e3), (3.0, 3.5)])
+@pytest.mark.parametrize(
+    ("low", "high"), [(1e-16, 1.0), (0.1, 1.3), (1.0, 40.0), (1e-3, 2e3), (3.0, 3.5), (0.002, 0.7)]
+)
 def test_log_ticks_are_few_and_inside(low, high):
     axis = log_ticks(low, high)
     ticks = axis["tickvals"]
     assert 1 <= len(ticks) <= 9 and len(ticks) == len(axis["ticktext"])
     assert all(0.5 * low < t < 2 * high for t in ticks) and sorted(ticks) == ticks
+    assert ticks[0] < low * (high / low) ** 0.5 < ticks[-1]  # both halves can be read
