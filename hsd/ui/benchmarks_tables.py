@@ -216,7 +216,8 @@ def tie_words(runs: Sequence[Run], part: str, found: Mapping[str, Any] | None) -
     gap = abs(float(np.mean(errors["hsd"]) - np.mean(errors[best])))
     widest = max(spreads, key=spreads.get)
     words = "more than" if gap > spreads[widest] else "a tie, less than"
-    alone = "".join(f"; {title_of(label)}'s row is of one seed" for label in errors if label not in spreads)
+    longer = f" of {margin['minutes']:g} minutes" if margin["minutes"] else ""
+    alone = f"; {title_of(best)}'s row{longer} has one seed" if best not in spreads else ""
     return (
         f"The gap in rel. L², {gap:.2g}, is {words} one standard deviation over seeds "
         f"({spreads[widest]:.2g}, {title_of(widest)}{alone})."
