@@ -189,6 +189,7 @@ def vtk_page() -> None:
     st.markdown("shown: " + show_vtk_scene(VtkScene(layers, size=(700, 420)), "vtk"))
 
 
+st.set_option("client.showSidebarNavigation", True)  # as app.py does
 st.navigation(
     [
         st.Page(modes_page, title="Modes", default=True, url_path="modes"),
