@@ -161,9 +161,7 @@ def margin_words(found: Mapping[str, Any] | None, task: str) -> list[str]:
         ours = (found or {}).get("margins", {}).get(name)
         theirs = published.published_margin(task, name)
         if ours is not None and ours["margin"] is not None:
-            longer = f" ({ours['minutes']:g} min)" if ours["minutes"] else ""
-            name_there = LOOKS[ours["best_baseline"]].name
-            out.append(f"**Here**, {SHORT[name]}: {_margin(ours['margin'])} {name_there}{longer}.")
+            out.append(f"**Here**, {SHORT[name]}: {_margin(ours['margin'])} {_best_of(ours)}.")
         if theirs is not None:
             said = f"**Paper** (other data), {SHORT[name]}: {_margin(theirs[1])} {LOOKS[theirs[0]].name}."
             out.append(said + (_stated(task, theirs[1]) if name == "mse" else ""))
@@ -186,6 +184,12 @@ def _stated(task: str, margin: float) -> str:
     return f" Its text says {100 * stated:.0f} %, which is against {' or '.join(whom) or 'no model of the table'}."
 
 
+def _best_of(margin: Mapping[str, Any]) -> str:
+    """The best baseline of a margin, with its budget where that was a longer one."""
+    longer = f" ({margin['minutes']:g} min)" if margin["minutes"] else ""
+    return LOOKS[margin["best_baseline"]].name + longer
+
+
 def limit_words(runs: Sequence[Run], part: str) -> list[str]:
     """What the ranks do not say: what HSD is built of, and which baselines had few epochs in their budget."""
     out = [
@@ -195,7 +199,7 @@ def limit_words(runs: Sequence[Run], part: str) -> list[str]:
     counted = [run for run in runs if run.record.get(part) and run.record["model"] in BASELINES]
     few = [run for run in counted if run.record["training"]["epochs"] < FEW_EPOCHS]
     if few:
-        longer = {run.record["model"] for run in counted if run not in few}
+        longer = {run.record["model"] for run in counted if run.record["training"]["epochs"] >= FEW_EPOCHS}
         models = dict.fromkeys(run.record["model"] for run in few)
         names = [LOOKS[model].name + (" (its shorter row)" if model in longer else "") for model in models]
         joined = " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
@@ -216,8 +220,7 @@ def tie_words(runs: Sequence[Run], part: str, found: Mapping[str, Any] | None) -
     gap = abs(float(np.mean(errors["hsd"]) - np.mean(errors[best])))
     widest = max(spreads, key=spreads.get)
     words = "more than" if gap > spreads[widest] else "a tie, less than"
-    longer = f" of {margin['minutes']:g} minutes" if margin["minutes"] else ""
-    alone = f"; {title_of(best)}'s row{longer} has one seed" if best not in spreads else ""
+    alone = f"; {_best_of(margin)} has one seed" if best not in spreads else ""
     return (
         f"The gap in rel. L², {gap:.2g}, is {words} one standard deviation over seeds "
         f"({spreads[widest]:.2g}, {title_of(widest)}{alone})."

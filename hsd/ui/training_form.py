@@ -186,8 +186,8 @@ def opened(title: str, name: str):
 
 def start_button(key: str, start: Callable[[], None], **more: Any) -> None:
     """A button that starts what stands in the form, and nothing while a field holds what cannot be."""
-    wrong = bool(wrong_fields() or refusal(get_state()))
-    said = "Mend the marked fields first; Quick fills the whole form." if wrong else None
+    wrong = cannot_start()
+    said = "Mend what is said in red first; Quick fills the whole form." if wrong else None
     st.button(
         "Start training", key=key, type="primary", disabled=wrong, help=said, on_click=start_as_shown, args=(start,),
         **more,
@@ -197,8 +197,13 @@ def start_button(key: str, start: Callable[[], None], **more: Any) -> None:
 def start_as_shown(start: Callable[[], None]) -> None:
     """The click may come together with what was typed just before it."""
     read_fields()
-    if not wrong_fields() and refusal(get_state()) is None:
+    if not cannot_start():
         start()
+
+
+def cannot_start() -> bool:
+    """Whether a field holds what cannot be, or the entries do not go together."""
+    return bool(wrong_fields()) or refusal(get_state()) is not None
 
 
 def wrong_fields() -> list[str]:

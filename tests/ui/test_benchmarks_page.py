@@ -255,8 +255,8 @@ def test_a_margin_within_the_spread_over_seeds_is_a_tie(gap, words):
         runs.append(data.run_of(record))
     found = tables.standing_of(runs, TASK, "test")
     assert tables.tie_words(runs, "test", found) == (
-        f"The gap in rel. L², {gap:.2g}, is {words} one standard deviation over seeds (0.001, HSD; FNO-3D's row "
-        "has one seed)."
+        f"The gap in rel. L², {gap:.2g}, is {words} one standard deviation over seeds (0.001, HSD; FNO-3D has "
+        "one seed)."
     )
     assert tables.tie_words([runs[0], runs[-1]], "test", found) == ""
 

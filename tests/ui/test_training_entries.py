@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from hsd.errors import InputError
 from hsd.models.registry import MODELS, model_class
 from hsd.training.config import TrainingConfig
 from hsd.ui.training_entries import as_text, entries_of, helps_of, with_setting, without_model
+from hsd.ui.training_fields import Limits
 from hsd.ui.training_form import settings_of
 
 CONFIGS = [TrainingConfig("hsd"), *(model_class(m).make_config() for m in MODELS)]
@@ -47,3 +49,12 @@ def test_a_config_survives_as_settings():
     )  # fmt: skip
     assert TrainingConfig("deeponet").with_entries(settings_of(config)) == config
     assert settings_of(TrainingConfig("hsd")) == ()
+
+
+def test_a_learning_rate_is_above_zero_and_up_to_one():
+    entry = next(e for e in entries_of(TrainingConfig("hsd")) if e.name == "lr")
+    limits = Limits("learning rate", entry.low, entry.high, entry.kind, entry.above)
+    assert limits.read(1.0) == 1.0 and limits.read(1e-9) == 1e-9 and limits.read(None) is None
+    for wrong in (-1, 0, 1.5, float("nan")):
+        with pytest.raises(InputError, match="above 0, up to 1"):
+            limits.read(wrong)
